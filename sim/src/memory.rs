@@ -1,8 +1,8 @@
 //! A node's pages, as its threads and its protocol see them.
 
-use fathomp_base::{PAGE_BYTES, PageId};
+use fathomp_base::{NodeId, PAGE_BYTES, PageId};
 use fathomp_dsm::{
-    Access, Change, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection,
+    Access, Change, Content, Diff, PageBytes, PageRange, PageSet, Protection, Version,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -94,7 +94,7 @@ struct Page<B: Bytes> {
 pub struct Memory<B: Bytes> {
     pages: Vec<Page<B>>,
     /// Diffs of intervals.
-    kept: BTreeMap<(PageId, Interval), B::Diff>,
+    kept: BTreeMap<(PageId, Version), B::Diff>,
 }
 
 impl<B: Bytes> Page<B> {
@@ -263,10 +263,10 @@ impl<B: Bytes> Memory<B> {
     }
 
     /// Makes a page's diff, which is kept until it is sent, or as that of an interval.
-    pub fn diff(&mut self, id: PageId, of: Option<Interval>) -> Result<(), String> {
+    pub fn diff(&mut self, id: PageId, of: Option<Version>) -> Result<(), String> {
         let diff = self.compare(id)?;
         let before = match of {
-            Some(interval) => self.kept.insert((id, interval), diff),
+            Some(version) => self.kept.insert((id, version), diff),
             None => self.page(id)?.diff.replace(diff),
         };
         match before {
@@ -275,14 +275,28 @@ impl<B: Bytes> Memory<B> {
         }
     }
 
-    fn kept(&self, id: PageId, interval: Interval) -> Result<&B::Diff, String> {
-        let diff = self.kept.get(&(id, interval));
-        diff.ok_or_else(|| format!("no diff of page {id} is kept for interval {interval:?}"))
+    /// The diff of an interval that is kept.
+    pub fn kept(&self, id: PageId, of: Version) -> Result<&B::Diff, String> {
+        let diff = self.kept.get(&(id, of));
+        diff.ok_or_else(|| format!("no diff of page {id} is kept for interval {of:?}"))
+    }
+
+    /// Keeps the diff of another node's interval.
+    pub fn keep(&mut self, id: PageId, of: Version, diff: B::Diff) -> Result<(), String> {
+        match self.kept.insert((id, of), diff) {
+            None => Ok(()),
+            Some(_) => Err(format!("a diff of page {id} is kept twice")),
+        }
+    }
+
+    /// Forgets the diffs of others than `me`.
+    pub fn forget_others(&mut self, me: NodeId) {
+        self.kept.retain(|(_, (writer, _)), _| *writer == me);
     }
 
     /// Writes the diff of an interval into a page and its twin.
-    pub fn reapply(&mut self, id: PageId, interval: Interval) -> Result<(), String> {
-        let diff = self.kept(id, interval)?.clone();
+    pub fn reapply(&mut self, id: PageId, of: Version) -> Result<(), String> {
+        let diff = self.kept(id, of)?.clone();
         self.apply(id, &diff)
     }
 
@@ -388,7 +402,7 @@ impl<B: Bytes> Memory<B> {
                 let twin = self.page(id)?.twin.clone();
                 Leaving::Page(twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?)
             }
-            Content::Kept(id, interval) => Leaving::Diff(self.kept(id, interval)?.clone()),
+            Content::Kept(id, version) => Leaving::Diff(self.kept(id, version)?.clone()),
             Content::Diff(id) => {
                 let diff = self.page(id)?.diff.take();
                 Leaving::Diff(diff.ok_or_else(|| format!("page {id} has no diff to be sent"))?)

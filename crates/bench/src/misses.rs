@@ -23,6 +23,13 @@ pub struct CacheShape {
 }
 
 impl CacheShape {
+    /// The size of an array that it holds with everything else, as the paper's does: half of it at
+    /// most, a power of two.
+    #[must_use]
+    pub fn array_max(self) -> u64 {
+        (self.bytes / 2).checked_ilog2().map_or(0, |power| 1 << power)
+    }
+
     /// The largest cache that the first processor has for itself, as the kernel tells below this
     /// directory (`/sys/devices/system/cpu/cpu0/cache`).
     #[must_use]
@@ -49,7 +56,7 @@ impl CacheShape {
     }
 }
 
-/// Passes before those that count, and those.
+/// Passes over all of an array before those that count, and those.
 const WARMING_UP: u64 = 2;
 const PASSES: u64 = 2;
 
@@ -179,8 +186,11 @@ pub fn sharing_misses_per_mb(shape: CacheShape, pattern: Pattern) -> Option<f64>
             }
         }
     };
-    for pass in 0..WARMING_UP + PASSES {
-        let counts = pass >= WARMING_UP;
+    // A thread has touched all of its own array after as many passes as there are threads: until
+    // then that misses, too.
+    let before = threads.max(WARMING_UP);
+    for pass in 0..before + PASSES {
+        let counts = pass >= before;
         let (mine, next) = (pattern.changed(0, pass), pattern.read(0, pass));
         // In the change phase the others write their shares while this thread writes its own:
         // what they write in its blocks is taken away before and after.
@@ -266,6 +276,23 @@ mod tests {
         }
         let ratio = misses(Some(64), 4, array) / misses(None, 4, array);
         assert!((0.8..1.25).contains(&ratio), "{ratio}");
+    }
+
+    /// An array that fits: only what the neighbour has changed is missing, a part of n of the array.
+    #[test]
+    fn of_an_array_that_fits_a_pass_misses_what_the_neighbour_changed() {
+        let array = 256 << 10;
+        for threads in [2, 3, 4, 5, 6, 8, 16] {
+            for chunk in [Some(64), Some(4096), None] {
+                let found = misses(chunk, threads, array);
+                let blocks_per_mb = 1e6 / 64.0 / threads as f64;
+                assert!(
+                    (found / blocks_per_mb - 1.0).abs() < 0.02,
+                    "{chunk:?}, {threads} threads: {found} of {blocks_per_mb}"
+                );
+            }
+        }
+        assert_eq!(V1280.array_max(), 4 << 20);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use crate::DriverError;
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Body, Change, Content, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
-    Tell,
+    Body, Change, Content, Fetch, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
+    Version,
 };
 use fathomp_shared::Window;
 
@@ -84,13 +84,20 @@ pub trait Machine {
     ///
     /// # Errors
     /// If there is no twin.
-    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Self::Error>;
+    fn diff(&mut self, page: PageId, of: Option<Version>) -> Result<(), Self::Error>;
 
     /// Writes a diff that is kept into a page and its twin, if it has one.
     ///
     /// # Errors
     /// If there is no such diff.
-    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Self::Error>;
+    fn reapply(&mut self, page: PageId, of: Version) -> Result<(), Self::Error>;
+
+    /// Forgets the diffs that are kept of other nodes than `me`.
+    fn forget_others(&mut self, me: NodeId);
+
+    /// Bytes of what a message would carry.
+    fn content_bytes(&self, content: Content) -> usize;
+
 
     /// Forgets all diffs that are kept, and all twins.
     ///
@@ -122,11 +129,16 @@ pub trait Machine {
     ) -> Result<(), Self::Error>;
 
     /// Writes another node's diff into a page, which threads may touch meanwhile, and into its
-    /// twin.
+    /// twin. It may be kept as that of an interval, like one that was made here.
     ///
     /// # Errors
     /// If the content is no diff.
-    fn apply(&mut self, page: PageId, diff: Self::Body) -> Result<(), Self::Error>;
+    fn apply(
+        &mut self,
+        page: PageId,
+        diff: Self::Body,
+        keep: Option<Version>,
+    ) -> Result<(), Self::Error>;
 
     /// Changes a word of a page in one atomic step, also as threads see it that touch it
     /// meanwhile, and in its twin; what it was before.

@@ -108,8 +108,9 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                 Action::Prepare(pages) => machine.prepare(pages)?,
                 Action::Twin(page) => machine.twin(page.into(), false, &self.protocol)?,
                 Action::Foresee(pages) => machine.twin(pages, true, &self.protocol)?,
-                Action::Keep(page, interval) => machine.diff(page, Some(interval))?,
-                Action::Reapply(page, interval) => machine.reapply(page, interval)?,
+                Action::Keep(page, version) => machine.diff(page, Some(version))?,
+                Action::Reapply(page, version) => machine.reapply(page, version)?,
+                Action::ForgetOthers(me) => machine.forget_others(me),
                 Action::Forget => machine.forget()?,
                 Action::DropTwin(page) => machine.drop_twin(page)?,
                 Action::LeaveOpen(pages) => machine.left_open(pages),
@@ -124,7 +125,11 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     self.arrived(machine, page)?;
                 }
                 Action::Apply(page, diff) => {
-                    machine.apply(page, diff)?;
+                    machine.apply(page, diff, None)?;
+                    self.looks.arrived(page, None);
+                }
+                Action::ApplyAndKeep(page, version, diff) => {
+                    machine.apply(page, diff, Some(version))?;
                     self.looks.arrived(page, None);
                 }
                 Action::Change {
@@ -192,6 +197,17 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                 Action::Send(to, message) => {
                     machine.settle()?;
                     self.send(machine, to, message)?;
+                }
+                Action::SendShorter(to, [one, other]) => {
+                    machine.settle()?;
+                    let bytes = |message: &Message<Content>| {
+                        let mut bytes = 0;
+                        let measured = message.clone();
+                        measured.map(|content| bytes += machine.content_bytes(content));
+                        bytes
+                    };
+                    let shorter = if bytes(&other) < bytes(&one) { other } else { one };
+                    self.send(machine, to, shorter)?;
                 }
                 Action::Resume(thread) => machine.resume(thread, Answer::Granted)?,
                 Action::Refuse(thread) => machine.resume(thread, Answer::Refused)?,

@@ -37,6 +37,9 @@ pub struct Notice {
     /// tell it: some of the pages may have lacked what that barrier told. Only noted
     /// where barriers tell single intervals.
     pub late: bool,
+    /// Intervals of this epoch that its writer knew of when it ended, the last one of each
+    /// node. Only noted where nodes hand on what others wrote.
+    pub knew: Vec<Version>,
 }
 
 /// How far a node knows of each node's intervals: a vector clock.

@@ -36,7 +36,7 @@ pub use diff::{Diff, DiffError, PageBytes};
 pub use effect::{
     Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,
 };
-pub use interval::{Interval, Notice, Seen};
+pub use interval::{Interval, Notice, Seen, Version};
 pub use message::PageCopy;
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{Access, Action, Body, Input, Operation, Protection, Protocol, Violation};

@@ -164,9 +164,11 @@ pub enum Action<B> {
     Foresee(PageRange),
     /// Compares a page with its twin, keeps the diff until [`Action::Forget`], and
     /// forgets the twin.
-    Keep(PageId, Interval),
+    Keep(PageId, Version),
     /// Writes a kept diff into a page and its twin, if there is one.
-    Reapply(PageId, Interval),
+    Reapply(PageId, Version),
+    /// Forgets the diffs that are kept of other nodes than this one.
+    ForgetOthers(NodeId),
     /// Forgets all diffs that are kept, and all twins.
     Forget,
     /// Forgets the twin of a page: it will not be compared.
@@ -180,6 +182,8 @@ pub enum Action<B> {
     /// Writes another node's changes into a page. Threads may touch it
     /// meanwhile; a twin, if there is one, is changed alike.
     Apply(PageId, B),
+    /// The same, and the diff is kept as that of this interval.
+    ApplyAndKeep(PageId, Version, B),
     /// Changes a page in one atomic step, and a twin, if there is one, alike; the thread of the
     /// node is told what was there, and what the page shows.
     Change {
@@ -225,6 +229,8 @@ pub enum Action<B> {
     Tell(Tell),
     /// Sends a message.
     Send(NodeId, Message<Content>),
+    /// Sends the message of two whose content is shorter; either will do.
+    SendShorter(NodeId, [Message<Content>; 2]),
     /// Lets a thread go on.
     Resume(ThreadId),
     /// Lets a thread go on that has changed a word, which was this before.

@@ -61,10 +61,14 @@ impl Write for Vec<u8> {
         for notice in notices {
             self.number(notice.writer.0);
             self.number(notice.interval.0);
-            let flags = [notice.foreseen, notice.late, notice.first];
+            let knew = !notice.knew.is_empty();
+            let flags = [notice.foreseen, notice.late, notice.first, knew];
             let flags = flags.into_iter().rev();
             self.number(flags.fold(0, |flags, flag| flags << 1 | u64::from(flag)));
             self.pages(&notice.pages);
+            if knew {
+                self.versions(&notice.knew);
+            }
         }
     }
 
@@ -170,7 +174,7 @@ impl<'a> Reader<'a> {
             let (writer, interval) = reader.version()?;
             let out_of_range = WireError::Number { at: reader.at };
             let flags = reader.byte()?;
-            if flags > 7 {
+            if flags > 15 {
                 return Err(out_of_range);
             }
             let pages = reader.pages()?;
@@ -181,6 +185,10 @@ impl<'a> Reader<'a> {
                 foreseen: flags & 1 != 0,
                 late: flags & 2 != 0,
                 first: flags & 4 != 0,
+                knew: match flags & 8 {
+                    0 => Vec::new(),
+                    _ => reader.versions()?,
+                },
             })
         })
     }

@@ -1,6 +1,6 @@
 //! What messages, effects and protocols speak of.
 
-use crate::Interval;
+use crate::interval::Version;
 use fathomp_base::PageId;
 
 /// A lock of the program: a number that all nodes give it, say its address.
@@ -58,6 +58,7 @@ pub enum Content {
     Twin(PageId),
     /// The diff of the page since its twin was made, see [`crate::Bring`]. It is sent once.
     Diff(PageId),
-    /// The diff that an [`crate::Action::Keep`] made.
-    Kept(PageId, Interval),
+    /// The diff of an interval that is kept: an [`crate::Action::Keep`] made it, or it came from
+    /// another node.
+    Kept(PageId, Version),
 }

@@ -2,8 +2,8 @@
 //! they changed.
 
 use fathomp_accesses::{Accesses, Permit, Permits};
-use fathomp_base::PageId;
-use fathomp_dsm::{Access, Content, Interval, PageRange, PageSet, Protection};
+use fathomp_base::{NodeId, PageId};
+use fathomp_dsm::{Access, Content, PageRange, PageSet, Protection, Version};
 use std::collections::HashMap;
 
 /// Content as it arrives: only its size.
@@ -34,8 +34,8 @@ pub(crate) struct Memory {
     unwatched: Vec<PageRange>,
     /// Made and not sent yet.
     diffs: HashMap<PageId, u32>,
-    /// Made and sent whenever they are asked for.
-    kept: HashMap<(PageId, Interval), u32>,
+    /// Made, or brought here, and sent whenever they are asked for.
+    kept: HashMap<(PageId, Version), u32>,
 }
 
 impl Memory {
@@ -140,10 +140,10 @@ impl Memory {
 
     /// Makes the diff of a page, to be sent once or as that of an interval; how many bytes it
     /// has.
-    pub(crate) fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<u32, Nonsense> {
+    pub(crate) fn diff(&mut self, page: PageId, of: Option<Version>) -> Result<u32, Nonsense> {
         let bytes = self.compare(page)?;
         match of {
-            Some(interval) => self.kept.insert((page, interval), bytes),
+            Some(version) => self.kept.insert((page, version), bytes),
             None => self.diffs.insert(page, bytes),
         };
         Ok(bytes)
@@ -154,6 +154,16 @@ impl Memory {
         self.twins.clear();
     }
 
+    /// Keeps a diff of another node.
+    pub(crate) fn keep(&mut self, page: PageId, of: Version, bytes: u32) {
+        self.kept.insert((page, of), bytes);
+    }
+
+    /// Forgets the diffs of others than `me`.
+    pub(crate) fn forget_others(&mut self, me: NodeId) {
+        self.kept.retain(|(_, (writer, _)), _| *writer == me);
+    }
+
     /// Bytes of content that a message carries; none if it is not there.
     pub(crate) fn content_bytes(&self, content: Content) -> Option<u32> {
         match content {
@@ -161,7 +171,7 @@ impl Memory {
             Content::Left(_) => Some(0),
             Content::Twin(page) => self.twins.get(&page).map(|_| self.page_bytes),
             Content::Diff(page) => self.diffs.get(&page).copied(),
-            Content::Kept(page, interval) => self.kept.get(&(page, interval)).copied(),
+            Content::Kept(page, version) => self.kept.get(&(page, version)).copied(),
         }
     }
 

@@ -315,6 +315,7 @@ impl<'a> Log<'a> {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         })
     }
 }

@@ -12,7 +12,7 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Change, Content, Diff, Fetch, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
+    Change, Content, Diff, Fetch, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
     Tell,
 };
 use fathomp_shared::Window;
@@ -85,13 +85,13 @@ impl Machine for Seat<'_, '_> {
         Ok(self.here().memory.drop_twin(page)?)
     }
 
-    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Wrong> {
+    fn diff(&mut self, page: PageId, of: Option<Version>) -> Result<(), Wrong> {
         self.note(&("diff", page, of));
         let memory = &mut self.here().memory;
         Ok(memory.diff(page, of)?)
     }
 
-    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Wrong> {
+    fn reapply(&mut self, page: PageId, of: Version) -> Result<(), Wrong> {
         self.note(&("reapply", page, of));
         Ok(self.here().memory.reapply(page, of)?)
     }
@@ -99,6 +99,20 @@ impl Machine for Seat<'_, '_> {
     fn forget(&mut self) -> Result<(), Wrong> {
         self.note(&"forget");
         Ok(self.here().memory.forget()?)
+    }
+
+    fn forget_others(&mut self, me: NodeId) {
+        self.note(&"forget others");
+        self.here().memory.forget_others(me);
+    }
+
+    /// As if a page were not much longer than a few of these programs' diffs.
+    fn content_bytes(&self, content: Content) -> usize {
+        let memory = &self.cluster.nodes[self.node].memory;
+        match content {
+            Content::Kept(page, of) => memory.kept(page, of).map_or(0, |d| d.as_bytes().len()),
+            _ => 48,
+        }
     }
 
     fn written(&mut self, _protocol: &dyn Protocol<Blob>) -> Result<PageSet, Wrong> {
@@ -135,10 +149,13 @@ impl Machine for Seat<'_, '_> {
         Ok(self.here().memory.install(page, content, twinned)?)
     }
 
-    fn apply(&mut self, page: PageId, diff: Blob) -> Result<(), Wrong> {
-        self.note(&("apply", page, &diff));
+    fn apply(&mut self, page: PageId, diff: Blob, keep: Option<Version>) -> Result<(), Wrong> {
+        self.note(&("apply", page, &diff, keep));
         let diff = Diff::from_bytes(diff.bytes()?.into());
         let diff = diff.map_err(|error| error.to_string())?;
+        if let Some(version) = keep {
+            self.here().memory.keep(page, version, diff.clone())?;
+        }
         Ok(self.here().memory.apply(page, &diff)?)
     }
 

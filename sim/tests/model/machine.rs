@@ -6,7 +6,7 @@ use crate::wait::PUBLISHER;
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{Change, Content, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
+use fathomp_dsm::{Change, Content, PageBytes, PageRange, PageSet, Protection, Protocol, Version};
 use fathomp_shared::Window;
 use fathomp_sim::{Arriving, Bytes, Memory, Update};
 
@@ -83,16 +83,28 @@ impl Machine for Seat<'_> {
         Ok(self.memory().drop_twin(page)?)
     }
 
-    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Problem> {
+    fn diff(&mut self, page: PageId, of: Option<Version>) -> Result<(), Problem> {
         Ok(self.memory().diff(page, of)?)
     }
 
-    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Problem> {
+    fn reapply(&mut self, page: PageId, of: Version) -> Result<(), Problem> {
         Ok(self.memory().reapply(page, of)?)
     }
 
     fn forget(&mut self) -> Result<(), Problem> {
         Ok(self.memory().forget()?)
+    }
+
+    fn forget_others(&mut self, me: NodeId) {
+        self.memory().forget_others(me);
+    }
+
+    /// One diff is shorter than a page, several are not.
+    fn content_bytes(&self, content: Content) -> usize {
+        match content {
+            Content::Kept(..) => 2,
+            _ => 3,
+        }
     }
 
     fn written(&mut self, _protocol: &dyn Protocol<Small>) -> Result<PageSet, Problem> {
@@ -120,10 +132,13 @@ impl Machine for Seat<'_> {
         Ok(self.memory().install(page, content, twinned)?)
     }
 
-    fn apply(&mut self, page: PageId, diff: Small) -> Result<(), Problem> {
+    fn apply(&mut self, page: PageId, diff: Small, keep: Option<Version>) -> Result<(), Problem> {
         let Small::Diff(diff) = diff else {
             return Err("a page is applied as a diff".into());
         };
+        if let Some(version) = keep {
+            self.memory().keep(page, version, diff)?;
+        }
         Ok(self.memory().apply(page, &diff)?)
     }
 

@@ -153,6 +153,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
                 areas: areas.clone(),
                 migrate: richly,
                 watch_home: false,
+                published_steps: !richly,
                 batch: 1,
                 loads_acquire: program.relies_on_loads || !richly,
                 atomics: true,
@@ -178,6 +179,7 @@ fn by_message(program: &Program, number: usize, areas: Vec<Area>) -> home::Confi
         areas,
         migrate: true,
         watch_home: number == 3,
+        published_steps: number == 3,
         batch: 1,
         loads_acquire: program.relies_on_loads,
         atomics: true,
@@ -210,6 +212,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 stays_writable: true,
                 postpones: false,
                 sole_writers,
+                hands_on: !sole_writers,
                 guessing: match sole_writers {
                     true => habits(),
                     false => Guessing::Nothing,
@@ -315,6 +318,7 @@ fn homeless_where_changes_are_postponed() {
                 stays_writable: false,
                 postpones: true,
                 sole_writers,
+                hands_on: !sole_writers,
                 guessing: match sole_writers {
                     true => habits(),
                     false => Guessing::Nothing,

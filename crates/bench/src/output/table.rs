@@ -1,7 +1,7 @@
 //! The summary as text for a terminal.
 
 use crate::summary::{
-    ColumnFacts, Estimate, LIMIT, Point, Quantity, Ratio, Summary, Verdict, size,
+    ColumnFacts, Estimate, LIMIT, OverTeams, Point, Quantity, Ratio, Summary, Value, Verdict, size,
 };
 use std::fmt::Write as _;
 
@@ -19,10 +19,11 @@ pub fn table(summary: &Summary) -> String {
             // Writing to a String cannot fail, here and below.
             let _ = writeln!(
                 out,
-                "{}: calculated for {}: {}",
+                "{}: calculated for {}: {}; that took {:.0} s",
                 source.suite.name(),
                 machine.host,
-                machine.processor
+                machine.processor,
+                source.took_ns as f64 * 1e-9,
             );
             continue;
         }
@@ -51,8 +52,15 @@ pub fn table(summary: &Summary) -> String {
         );
     }
     for points in sets(summary) {
-        out.push('\n');
-        set(&mut out, summary, &points);
+        if points.iter().any(|point| summary.is_measured(point)) {
+            out.push('\n');
+            set(&mut out, summary, &points);
+        }
+    }
+    for column in 0..summary.columns.len() {
+        if let Some(teams) = OverTeams::of(summary, column) {
+            over_teams(&mut out, &teams);
+        }
     }
     for finding in &summary.caches {
         out.push('\n');
@@ -101,6 +109,29 @@ fn consistency(out: &mut String, summary: &Summary) {
         for line in lines {
             let _ = writeln!(out, "  {line}");
         }
+    }
+}
+
+/// A table of what was calculated for a column: a line for each size of a team.
+fn over_teams(out: &mut String, teams: &OverTeams) {
+    let _ = writeln!(out, "\n{}", teams.title);
+    let wide = |name: &String| name.chars().count().max(8) + 2;
+    let _ = write!(out, "{:<7}", teams.members);
+    for case in &teams.cases {
+        let _ = write!(out, "{case:>wide$}", wide = wide(case));
+    }
+    out.push('\n');
+    for (team, values) in &teams.rows {
+        let _ = write!(out, "{team:<7}");
+        for (case, value) in teams.cases.iter().zip(values) {
+            let text = match value {
+                Value::Of(value) => number(Some(*value)),
+                Value::Failed => "failed".to_owned(),
+                Value::Absent => "-".to_owned(),
+            };
+            let _ = write!(out, "{text:>wide$}", wide = wide(case));
+        }
+        out.push('\n');
     }
 }
 

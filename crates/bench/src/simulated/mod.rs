@@ -15,9 +15,14 @@ use crate::run::{Choice, PlanError, choose, identity, now_unix_ns};
 use crate::settings::Settings;
 use crate::suite::{Case, Process, Row, SuiteName};
 use fathomp_accesses::Accesses;
+use fathomp_base::PAGE_BYTES;
 use fathomp_launch::Protocol;
 use fathomp_replay::{Costs, Homes, Setting, Sharing, replay};
 use fathomp_transport::Net;
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread::available_parallelism;
 use std::time::Instant;
 
 /// Passes whose mean counts.
@@ -96,27 +101,19 @@ impl Plan {
     #[must_use]
     pub fn simulate(&self, mut progress: impl FnMut(usize, &str, &str)) -> Document {
         let (begin, began_unix_ns) = (Instant::now(), now_unix_ns());
-        let mut cells = Vec::with_capacity(self.steps());
+        let mut steps = Vec::with_capacity(self.steps());
         for case in &self.cases {
             for nodes in &self.nodes {
-                for (column, way) in self.ways.iter().enumerate() {
-                    let name = self.row_of(case).map(|row| row.case_name(&case.values));
-                    let name = name.unwrap_or_else(|| case.row.clone());
-                    progress(cells.len(), &name, &way.name);
-                    let (processes, failure) = match self.pass(case, *nodes, way) {
-                        Ok(process) => (vec![process], None),
-                        Err(reason) => (Vec::new(), Some(reason)),
-                    };
-                    cells.push(Cell {
-                        case: case.clone(),
-                        column,
-                        threads: *nodes,
-                        processes,
-                        failure,
-                    });
-                }
+                steps.extend((0..self.ways.len()).map(|column| (case, *nodes, column)));
             }
         }
+        let mut cells = self.all(&steps, |done, (case, _, column)| {
+            let name = self.row_of(case).map(|row| row.case_name(&case.values));
+            let name = name.unwrap_or_else(|| case.row.clone());
+            progress(done, &name, &self.ways[column].name);
+        });
+        cells.sort_by_key(|(step, _)| *step);
+        let cells = cells.into_iter().map(|(_, cell)| cell).collect();
         Document {
             schema: SCHEMA.to_owned(),
             version: VERSION,
@@ -143,6 +140,57 @@ impl Plan {
                  that the program itself computes.",
                 self.cluster.name
             )],
+        }
+    }
+
+    /// The cells of all steps in any order, with their numbers: as many at a time as there are
+    /// processors, the dearest first.
+    fn all<'a>(
+        &self,
+        steps: &[(&'a Case, u32, usize)],
+        mut begins: impl FnMut(usize, (&'a Case, u32, usize)),
+    ) -> Vec<(usize, Cell)> {
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by_key(|step| Reverse(steps[*step].1));
+        let (next, order) = (AtomicUsize::new(0), &order);
+        let (sender, done) = mpsc::channel();
+        let workers = available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..workers.min(steps.len()) {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    while let Some(step) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        // Nobody hears of it if the receiver has gone.
+                        let _ = sender.send((*step, self.cell(steps[*step])));
+                    }
+                });
+            }
+            drop(sender);
+            let mut cells = Vec::with_capacity(steps.len());
+            if let Some(first) = order.first() {
+                begins(0, steps[*first]);
+            }
+            for cell in done {
+                cells.push(cell);
+                if let Some(now) = order.get(cells.len()) {
+                    begins(cells.len(), steps[*now]);
+                }
+            }
+            cells
+        })
+    }
+
+    fn cell(&self, (case, nodes, column): (&Case, u32, usize)) -> Cell {
+        let (processes, failure) = match self.pass(case, nodes, &self.ways[column]) {
+            Ok(process) => (vec![process], None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+        Cell {
+            case: case.clone(),
+            column,
+            threads: nodes,
+            processes,
+            failure,
         }
     }
 
@@ -186,9 +234,11 @@ impl Plan {
             costs: way.costs,
         };
         // A page comes back to a thread after as many passes as there are threads: what all others
-        // have changed meanwhile is what it lacks then.
+        // have changed meanwhile is what it lacks then. Where each thread has a part of every
+        // page, that is so in each pass.
+        let everywhere = pattern.chunk_bytes().saturating_mul(pattern.threads) <= PAGE_BYTES as u64;
         let passes = Passes {
-            before: nodes.saturating_add(1),
+            before: if everywhere { 2 } else { nodes.saturating_add(1) },
             counted: PASSES,
         };
         let of_pass = |accesses: &Accesses| {

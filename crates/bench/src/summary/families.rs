@@ -116,18 +116,27 @@ fn misses(summary: &Summary, column: usize) -> Option<Figure> {
     if facts.column.protocol.is_some() {
         return None;
     }
-    let array = summary.array_shown(column)?;
+    let measured = summary.array_shown(column)?;
     let counted = of_group(summary, column, "consistency").any(|point| {
         point
             .estimate(column)
             .is_some_and(|one| one.misses.is_some())
     });
+    // Of an array that does not fit everything misses, shared or not. Where nothing is counted,
+    // another one can be taken.
+    let holds = facts.cache.map_or(measured, |cache| cache.array_max());
+    let array = if counted { measured } else { measured.min(holds) };
     let how = match (counted, facts.cache) {
+        (true, _) if measured > holds => "counted; it does not fit the cache".to_owned(),
         (true, _) => "counted".to_owned(),
         (false, Some(cache)) => format!(
-            "simulated with a cache of {} and {} ways for each thread",
+            "simulated with a cache of {} and {} ways for each thread{}",
             size(cache.bytes),
-            cache.ways
+            cache.ways,
+            match measured > array {
+                true => format!(", which does not hold the {} measured", size(measured)),
+                false => String::new(),
+            }
         ),
         (false, None) => return None,
     };
@@ -137,7 +146,7 @@ fn misses(summary: &Summary, column: usize) -> Option<Figure> {
             let is_named = chunk.map_or_else(|| "blocked".to_owned(), chunk_name) == name;
             is_named
                 && f64::from(point.threads) == threads
-                && point.value_of("array") == Some(array)
+                && point.value_of("array") == Some(measured)
         })
     };
     for series in &mut figure.series {
@@ -175,8 +184,8 @@ fn misses(summary: &Summary, column: usize) -> Option<Figure> {
     figure.id = slug(&format!("mcbench misses {}", facts.name));
     figure.title = format!("{}: cache misses of the initial thread", facts.name);
     figure.fixed = format!("array {}, {how}", size(array));
-    figure.y = "misses per MB".to_owned();
-    figure.y_unit = String::new();
+    figure.y = "cache misses".to_owned();
+    figure.y_unit = "misses/MB".to_owned();
     figure.cycles_per_unit = None;
     (!figure.series.is_empty()).then_some(figure)
 }
@@ -414,7 +423,10 @@ mod tests {
             ("array of 6561".to_owned(), clauses)
         );
         let (fixed, _) = names("mcbench-misses");
-        assert!(fixed.contains("simulated with a cache of"), "{fixed}");
+        assert_eq!(
+            fixed,
+            "array 32 KiB, simulated with a cache of 64 KiB and 4 ways for each thread, which does not hold the 4 MiB measured"
+        );
         for figure in &all {
             assert!(figure.family && figure.series.len() <= CURVES);
             let colours: Vec<usize> = figure.series.iter().map(|one| one.colour).collect();

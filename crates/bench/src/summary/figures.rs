@@ -303,19 +303,29 @@ fn in_cycles(summary: &Summary, figure: &Figure) -> Option<Figure> {
 /// Names of the units of times, and how many nanoseconds these are, longest first.
 const UNITS: [(&str, f64); 2] = [("ms", 1e6), ("µs", 1e3)];
 
+/// The longest unit of which there is more than one in so much at `most` of a unit, and how many
+/// of these it is.
+pub(super) fn readable_unit(unit: &str, most: f64) -> (String, f64) {
+    let longer = UNITS.iter().find(|(_, ns)| most >= *ns);
+    match longer.filter(|_| unit.starts_with("ns")) {
+        Some((name, ns)) => (unit.replacen("ns", name, 1), *ns),
+        None => (unit.to_owned(), 1.0),
+    }
+}
+
 /// In the longest unit of which there is more than one: milliseconds on nodes and microseconds on
 /// threads, as the papers have it.
 pub(super) fn in_readable_unit(mut figure: Figure) -> Figure {
     let values = figure.series.iter().flat_map(|one| &one.points);
     let most = values.map(|point| point[1].abs()).fold(0.0, f64::max);
-    let unit = UNITS.iter().find(|(_, ns)| most >= *ns);
-    let Some((name, ns)) = unit.filter(|_| figure.y_unit.starts_with("ns")) else {
+    let (unit, ns) = readable_unit(&figure.y_unit, most);
+    if unit == figure.y_unit {
         return figure;
-    };
+    }
     for [_, value, low, high] in figure.series.iter_mut().flat_map(|one| &mut one.points) {
         (*value, *low, *high) = (*value / ns, *low / ns, *high / ns);
     }
-    figure.y_unit = figure.y_unit.replacen("ns", name, 1);
+    figure.y_unit = unit;
     figure.cycles_per_unit = figure.cycles_per_unit.map(|rate| rate * ns);
     figure
 }

@@ -13,6 +13,9 @@ const PAGE: u64 = 4096;
 const POINTS_MIN: usize = 3;
 /// Another law that fits at most so many times as badly cannot be told from the best.
 const AS_GOOD: f64 = 1.25;
+/// So many points, whose costs are uncertain by at most such a factor, tell which law it is.
+const TOLD_POINTS: usize = 4;
+const NOISE_MAX: f64 = 1.2;
 /// A fit off by more than this factor, on the average, is none.
 const FITS: f64 = 1.5;
 /// Chunks cost little if they cost at most so many times what the largest does.
@@ -124,33 +127,67 @@ pub struct LawFinding {
     pub others: Vec<Law>,
     /// What the paper expects.
     pub expected: Law,
+    /// Numbers of threads.
+    pub points: usize,
+    /// The fewest and the most of them.
+    pub range: [f64; 2],
+    /// Costs at the most over those at the fewest.
+    pub growth: f64,
+    /// How uncertain costs are, on the average: the logarithm of a factor.
+    pub noise: f64,
 }
 
 impl LawFinding {
-    /// What a curve of (n, cost) follows; none of too few points.
+    /// What a curve follows; none of too few points. Of each, n, the cost, and the logarithm of the
+    /// factor by which that is uncertain.
     pub(super) fn of(
         column: usize,
         protocol: Option<&str>,
         chunk: Option<u64>,
-        curve: &[(f64, f64)],
+        curve: &[(f64, f64, f64)],
     ) -> Option<Self> {
-        let fits = fits(curve);
+        let mut several: Vec<_> = curve.iter().filter(|(n, ..)| *n >= 2.0).collect();
+        several.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let costs: Vec<_> = several.iter().map(|(n, cost, _)| (*n, *cost)).collect();
+        let fits = fits(&costs);
         let best = *fits.first()?;
-        let near = best.residual.max(0.02) * AS_GOOD;
+        let squares: f64 = several.iter().map(|(.., noise)| noise * noise).sum();
+        let noise = (squares / several.len() as f64).sqrt();
+        let near = best.residual.max(noise).max(0.02) * AS_GOOD;
         let others = fits.iter().skip(1).filter(|fit| fit.residual <= near);
+        let (first, last) = (costs.first()?, costs.last()?);
         Some(Self {
             column,
             chunk,
             best,
             others: others.map(|fit| fit.law).collect(),
             expected: Law::expected(protocol, chunk),
+            points: costs.len(),
+            range: [first.0, last.0],
+            growth: last.1 / first.1,
+            noise,
         })
     }
 
-    /// Whether the expected law is the best or cannot be told from it.
+    /// How much costs grow by the expected law over the same n.
+    #[must_use]
+    pub fn expected_growth(&self) -> f64 {
+        let [fewest, most] = self.range;
+        self.expected.at(most) / self.expected.at(fewest)
+    }
+
+    /// Whether there is enough to tell laws apart.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.points >= TOLD_POINTS && self.noise <= NOISE_MAX.ln()
+    }
+
+    /// Whether the expected law cannot be told from the best, and costs grow as much as it says.
     #[must_use]
     pub fn is_expected(&self) -> bool {
-        self.best.law == self.expected || self.others.contains(&self.expected)
+        let fits = self.best.law == self.expected || self.others.contains(&self.expected);
+        let apart = (self.growth / self.expected_growth()).ln().abs();
+        self.is_certain() && fits && apart <= AS_GOOD.ln() + self.noise
     }
 
     /// Whether any law fits.
@@ -168,16 +205,53 @@ impl LawFinding {
         )
     }
 
+    /// How costs grow, and how they do as published.
+    fn course(&self) -> String {
+        let [fewest, most] = self.range;
+        let (growth, expected) = (self.growth, self.expected_growth());
+        let more = growth > expected;
+        let (what, instead) = match (growth >= 1.0, expected >= 1.0) {
+            (true, true) if more => ("grow faster than", times(expected)),
+            (true, true) => ("grow more slowly than", times(expected)),
+            (false, false) if more => ("fall more slowly than", times(1.0 / expected)),
+            (false, false) => ("fall faster than", times(1.0 / expected)),
+            (true, false) => (
+                "grow and do not fall as",
+                format!("falling {}", times(1.0 / expected)),
+            ),
+            (false, true) => (
+                "fall and do not grow as",
+                format!("growing {}", times(expected)),
+            ),
+        };
+        format!(
+            "from n = {fewest} to {most} costs {what} published, {} instead of {instead}",
+            times(growth.max(1.0 / growth))
+        )
+    }
+
     /// What is found, and where it is not what is expected, why that may be.
     #[must_use]
     pub fn sentence(&self, protocol: Option<&str>) -> String {
-        let case = self.case();
+        let (case, expected) = (self.case(), self.expected.name());
+        if !self.is_certain() {
+            let why = match self.points < TOLD_POINTS {
+                true => format!("{} values of n are too few", self.points),
+                false => format!(
+                    "costs are uncertain by a factor of {}, too much",
+                    far(self.noise.exp())
+                ),
+            };
+            return format!(
+                "{case}: {why} to tell which law costs follow; {expected} is published, and {}.",
+                self.course()
+            );
+        }
         if !self.is_lawful() {
             return format!(
-                "{case}: none of the laws fits, the best, {}, by a factor of {} on the average; {} is expected.",
+                "{case}: none of the laws fits, the best, {}, by a factor of {} on the average; {expected} is published.",
                 self.best.law.name(),
                 far(self.best.residual.exp()),
-                self.expected.name()
             );
         }
         let also = match self.others.as_slice() {
@@ -198,9 +272,6 @@ impl LawFinding {
             (Some("home"), Law::Others) => {
                 " Each page's home gets diffs from all others and answers all fetches: where nodes wait for each other there, costs grow with n."
             }
-            (Some("homeless"), Law::Share) => {
-                " Until a page comes back to a node, each of the others has changed it, and all these changes are fetched; the published law counts a page once."
-            }
             (Some(_), _) => {
                 " That law counts pages alone: notices that all nodes hear of, nodes that are asked by several at once, and barriers are not part of it."
             }
@@ -208,7 +279,17 @@ impl LawFinding {
                 " Threads that share a cache, or a processor, see less of it than the caches of a machine with one processor each."
             }
         };
-        format!("{found}; {} is published.{why}", self.expected.name())
+        format!(
+            "{found}; {expected} is published: {}.{why}",
+            self.course()
+        )
+    }
+}
+
+fn times(factor: f64) -> String {
+    match factor < 9.95 {
+        true => format!("{factor:.1} times"),
+        false => format!("{factor:.0} times"),
     }
 }
 
@@ -332,28 +413,60 @@ mod tests {
         assert_eq!(unit_of(&[]), None);
     }
 
+    /// A curve under a protocol, and chunks of 4 bytes.
+    fn said(protocol: &str, costs: &[(f64, f64)], noise: f64) -> String {
+        let curve: Vec<_> = costs.iter().map(|(n, cost)| (*n, *cost, noise)).collect();
+        let found = LawFinding::of(0, Some(protocol), Some(4), &curve).unwrap();
+        found.sentence(Some(protocol))
+    }
+
     #[test]
     fn sentences_say_what_differs_and_why() {
-        let finding = |law, expected| LawFinding {
-            column: 0,
-            chunk: Some(4),
-            best: Fit {
-                law,
-                factor: 1.0,
-                residual: 0.1,
-            },
-            others: Vec::new(),
-            expected,
-        };
-        let as_published = finding(Law::Others, Law::Others).sentence(Some("home"));
-        assert_eq!(as_published, "chunks of 4 B: O((n-1)/n), as published.");
-        let other = finding(Law::Others, Law::Linear).sentence(Some("homeless"));
+        let as_law = |law: Law| [2.0, 4.0, 8.0, 20.0].map(|n| (n, law.at(n)));
+        let others = as_law(Law::Others);
+        assert_eq!(
+            said("home", &others, 0.0),
+            "chunks of 4 B: O((n-1)/n), as published."
+        );
+        let other = said("homeless", &others, 0.0);
         assert!(
-            other.contains("O(n) is published. Changes are asked of all writers"),
+            other.contains("O(n) is published: from n = 2 to 20 costs grow more slowly than published, 1.9 times instead of 10 times. Changes are asked of all writers"),
             "{other}"
         );
-        let mut wild = finding(Law::Others, Law::Linear);
-        wild.best.residual = 1.0;
-        assert!(wild.sentence(None).contains("none of the laws fits"));
+        let wild = [(2.0, 1.0), (4.0, 90.0), (8.0, 1.0), (20.0, 90.0)];
+        assert!(said("home", &wild, 0.0).contains("none of the laws fits"));
+    }
+
+    /// The law that fits best need not be followed.
+    #[test]
+    fn costs_that_grow_otherwise_are_not_as_published() {
+        let faster = [(2.0, 31.3), (4.0, 52.0), (8.0, 86.3), (20.0, 139.0)];
+        let found = said("home", &faster, 0.0);
+        assert!(
+            found.contains("costs grow faster than published, 4.4 times instead of 1.9 times. Each page's home"),
+            "{found}"
+        );
+        let rising = [(2.0, 11.7), (3.0, 12.0), (4.0, 12.3), (5.0, 12.5)];
+        let curve = rising.map(|(n, cost)| (n, cost, 0.0));
+        let found = LawFinding::of(0, Some("home"), None, &curve).unwrap();
+        let found = found.sentence(Some("home"));
+        assert!(
+            found.contains("costs grow and do not fall as published, 1.1 times instead of falling 1.6 times"),
+            "{found}"
+        );
+        assert!(!found.contains("as published."), "{found}");
+    }
+
+    #[test]
+    fn few_or_uncertain_costs_are_no_law() {
+        let three = [2.0, 3.0, 4.0].map(|n| (n, Law::Others.at(n)));
+        let few = said("home", &three, 0.0);
+        assert!(few.contains("3 values of n are too few to tell"), "{few}");
+        let four = [2.0, 3.0, 4.0, 8.0].map(|n| (n, Law::Others.at(n)));
+        let noisy = said("home", &four, 0.5);
+        assert!(noisy.contains("uncertain by a factor of 1.6"), "{noisy}");
+        for sentence in [few, noisy] {
+            assert!(!sentence.contains("as published."), "{sentence}");
+        }
     }
 }

@@ -9,11 +9,13 @@ mod figures;
 mod laws;
 mod pictures;
 mod quantity;
+mod teams;
 
 pub use caches::{Plateau, plateaus};
 pub use compare::{LIMIT, Ratio, Verdict};
 pub use estimate::Estimate;
 pub use figures::{Figure, Series};
+pub use teams::{OverTeams, Value};
 pub use laws::{CoherenceUnit, Fit, Law, LawFinding, fits};
 pub use pictures::figures;
 pub use quantity::{Quantity, size};
@@ -344,12 +346,14 @@ impl Summary {
             let same = points
                 .iter()
                 .filter(|point| point.value_of("chunk") == chunk);
-            let curve: Vec<(f64, f64)> = same
+            let curve: Vec<(f64, f64, f64)> = same
                 .filter_map(|point| {
                     let estimate = point.estimate(column)?;
                     // What cannot be told from nothing follows no law.
-                    let seen = estimate.interval.low > 0.0;
-                    seen.then_some((f64::from(point.threads), estimate.value))
+                    let interval = &estimate.interval;
+                    let seen = interval.low > 0.0 && estimate.value > 0.0;
+                    let noise = || (interval.high / interval.low).ln() / 2.0;
+                    seen.then(|| (f64::from(point.threads), estimate.value, noise()))
                 })
                 .collect();
             LawFinding::of(column, protocol, chunk, &curve)

@@ -45,7 +45,7 @@ impl<B: Clone + Body> Home<B> {
         };
         let taken_back = self.take_back();
         self.end_leases(actions);
-        let closed = self.close_interval(false, actions);
+        let closed = self.close_interval(false, false, actions);
         let (last, kept) = closed.map_or((None, None), |closed| {
             let Closed {
                 notice,
@@ -85,6 +85,7 @@ impl<B: Clone + Body> Home<B> {
             foreseen: true,
             late: false,
             first: false,
+            knew: Vec::new(),
         })
     }
 
@@ -130,6 +131,7 @@ impl<B: Clone + Body> Home<B> {
                 foreseen: false,
                 late: false,
                 first,
+                knew: Vec::new(),
             }));
         }
         notices.extend(self.take_ended_empty());
@@ -448,6 +450,7 @@ mod tests {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         }
     }
 

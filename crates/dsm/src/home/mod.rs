@@ -56,6 +56,10 @@ pub struct Config {
     /// Whether homes notice all writes to their pages, also where nobody else has a copy: then
     /// each page's first write in an interval is a fault that is counted.
     pub watch_home: bool,
+    /// Whether pages change in the published steps alone: a copy that is to be written comes
+    /// first, and the write is a fault of its own; and a thread that flushes leaves its node's
+    /// own pages open, all of which are named again. Not where loads acquire.
+    pub published_steps: bool,
     /// Most diffs in a message, at least 1: so many are in memory at once.
     pub batch: usize,
     /// Whether programs may rely on an ordinary load that sees an ordinary store
@@ -95,8 +99,8 @@ pub const BATCH: usize = 256;
 impl Config {
     /// As nodes have it. If it is `plain`, nodes do what SCASH does (Harada and others, 1999):
     /// pages stay at their first home, each first write is noticed there as well, every page is
-    /// fetched by itself, and every diff goes home by itself. So counts mean what the SDP
-    /// papers mean.
+    /// fetched by itself and written after that, and every diff goes home by itself. So counts
+    /// mean what the SDP papers mean.
     #[must_use]
     pub fn usual(nodes: u16, areas: Vec<Area>, plain: bool, loads_acquire: bool) -> Self {
         Self {
@@ -104,6 +108,7 @@ impl Config {
             areas,
             migrate: !plain,
             watch_home: plain,
+            published_steps: plain,
             batch: if plain { 1 } else { BATCH },
             loads_acquire,
             atomics: true,
@@ -120,6 +125,12 @@ impl Config {
             fan_in: FAN_IN,
             log_max: LOG_MAX,
         }
+    }
+
+    /// Whether a node's own pages stay open to writes when one of its threads flushes: where
+    /// loads acquire, each page that is served would name all of them.
+    fn flushes_only_copies(&self) -> bool {
+        self.published_steps && !self.loads_acquire
     }
 
     /// Whether others may take pages by themselves.
@@ -403,7 +414,10 @@ impl<B: Clone + Body> Home<B> {
                 more,
                 ..
             } => self.diffs_arrived(from, interval, diffs, more, actions),
-            Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => {
+            Message::DiffsWanted { .. }
+            | Message::DiffsOfPage { .. }
+            | Message::HandOn { .. }
+            | Message::HandedOn { .. } => {
                 Err(peer(from, "asks a home for single diffs"))
             }
         }
@@ -492,6 +506,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 Message::ChangesDone { .. } => foresees && self.postponed.is_awaited(),
                 Message::Updatable { .. } | Message::Changed { .. } | Message::Control(_) => false,
                 Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => false,
+                Message::HandOn { .. } | Message::HandedOn { .. } => false,
             },
         }
     }

@@ -42,11 +42,11 @@ impl<B: Clone + Body> Home<B> {
                 return Ok(());
             }
             Operation::ReleaseFlush => {
-                let notice = self.end_interval(actions);
+                let notice = self.flush(actions);
                 self.order.publish(thread, notice, actions);
                 return Ok(());
             }
-            Operation::Flush => (Request::Flush(thread), self.end_interval(actions)),
+            Operation::Flush => (Request::Flush(thread), self.flush(actions)),
             Operation::AcquireFlush => (Request::Flush(thread), None),
             // What was written before has to be told at the next release only.
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
@@ -137,6 +137,7 @@ mod tests {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         };
         let message = Control::answer(0, thread, Some(vec![notice])).into();
         let from = NodeId(0);

@@ -40,6 +40,18 @@ impl<B: Clone + Body> Home<B> {
     /// Ends the open interval if anything was written in it: diffs go to the
     /// pages' homes. Returns the notice that others have to be told.
     pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+        self.end(false, actions)
+    }
+
+    /// The same for a thread that flushes.
+    pub(super) fn flush(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+        let stays = self.config.flushes_only_copies() && !self.watches_all;
+        self.end(stays && !self.order.is_at_barrier(), actions)
+    }
+
+    /// If `own_stay`, the open interval becomes the next one for pages at home here that are
+    /// open: nobody notices whether they are written again.
+    fn end(&mut self, own_stay: bool, actions: &mut Actions<B>) -> Option<Notice> {
         // Others learn of a node's intervals in their order.
         let first = actions.len();
         self.order.demanded(actions);
@@ -48,7 +60,7 @@ impl<B: Clone + Body> Home<B> {
             notice,
             away,
             leases,
-        } = self.close_interval(!self.order.is_at_barrier(), actions)?;
+        } = self.close_interval(!self.order.is_at_barrier(), own_stay, actions)?;
         for (home, pages) in away {
             self.send_diffs(home, notice.interval, &pages, false, actions);
         }
@@ -64,6 +76,7 @@ impl<B: Clone + Body> Home<B> {
     pub(super) fn close_interval(
         &mut self,
         may_lease: bool,
+        own_stay: bool,
         actions: &mut Actions<B>,
     ) -> Option<Closed> {
         let mut pages = std::mem::take(&mut self.dirty);
@@ -107,6 +120,9 @@ impl<B: Clone + Body> Home<B> {
                 }
             } else if entry.pinned {
                 entry.state = State::Untouched;
+            } else if own_stay && entry.state == State::Written {
+                self.dirty.push(page);
+                self.note_version(page, (self.me, interval));
             } else {
                 let before = std::mem::replace(&mut entry.state, State::Shared);
                 if before == State::Dirty {
@@ -132,6 +148,7 @@ impl<B: Clone + Body> Home<B> {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         };
         Some(Closed {
             notice,

@@ -510,7 +510,7 @@ impl<B: Clone + Body> Home<B> {
                 self.expected += 1;
                 actions.push(Action::InstallTwinned(page, content));
                 Protection::Watched
-            } else if arrival.wanted == Some(Access::Write) {
+            } else if arrival.wanted == Some(Access::Write) && !self.config.published_steps {
                 actions.push(Action::InstallTwinned(page, content));
                 self.copy_written(page);
                 Protection::ReadWrite

@@ -178,6 +178,7 @@ impl<B: Clone + Body> Home<B> {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         }
     }
 
@@ -355,6 +356,7 @@ mod tests {
                 foreseen: false,
                 late: false,
                 first: false,
+                knew: Vec::new(),
             }),
         };
         let told = step(&mut asks, message(1, publish));

@@ -18,6 +18,7 @@ impl<B> Homeless<B> {
             checked.map_err(|what| format!("page {} at node {}: {what}", page.0, self.me))?;
         }
         self.check_pending()?;
+        self.check_held()?;
         self.check_postponed()?;
         self.check_shown()?;
         let is_tidying = self.tidying != Tidying::No;

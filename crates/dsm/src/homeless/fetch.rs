@@ -1,5 +1,6 @@
 //! Faults: diffs are fetched from each writer, and whole pages from their owners.
 
+use super::hand_on::Asked;
 use super::{Actions, Homeless, State};
 use crate::message::Message;
 use crate::order::{ITSELF, Version, peer};
@@ -14,10 +15,12 @@ type Waiter = (ThreadId, Access);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending<B> {
     pub(super) waiters: Vec<Waiter>,
-    /// Nodes that have yet to answer, and the diffs that they were asked for.
-    pub(super) asked: BTreeMap<NodeId, Vec<Interval>>,
+    /// Nodes that have yet to answer, and what they were asked for.
+    pub(super) asked: BTreeMap<NodeId, Asked>,
     /// Diffs that have arrived.
-    diffs: BTreeMap<Version, B>,
+    pub(super) diffs: BTreeMap<Version, B>,
+    /// Last writers were asked: what is missing still, they cannot hand on.
+    pub(super) directly: bool,
     /// All of it has to come, from its owner.
     whole: bool,
     /// All of it, as its owner had it.
@@ -101,6 +104,7 @@ impl<B> Homeless<B> {
             waiters: Vec::new(),
             asked: BTreeMap::new(),
             diffs: BTreeMap::new(),
+            directly: false,
             whole,
             page: None,
         };
@@ -112,7 +116,7 @@ impl<B> Homeless<B> {
         let owner = self.table.get(pages.first()).owner;
         for page in pages.iter() {
             if let Some(pending) = self.pending.get_mut(&page) {
-                pending.asked.insert(owner, Vec::new());
+                pending.asked.insert(owner, Asked::Page);
             }
         }
         actions.push(Action::Fetch(Fetch {
@@ -124,21 +128,30 @@ impl<B> Homeless<B> {
         }));
     }
 
-    /// Asks each writer for the diffs that are missing. True if there are some.
+    /// Asks for the diffs that are missing: each writer, or the last ones if they hand on what
+    /// they know. True if there are some.
     fn ask_writers(&mut self, page: PageId, actions: &mut Actions<B>) -> bool {
+        let hands_on = self.config.hands_on() && !self.table.get(page).pinned;
         let Some(pending) = self.pending.get_mut(&page) else {
             return false;
         };
+        let missing = self.missing.get(&page).into_iter().flatten();
+        let is_elsewhere = |v: &&Version| {
+            v.0 != self.me && !pending.diffs.contains_key(v) && !self.held.contains(&(page, **v))
+        };
+        let missing: Vec<_> = missing.filter(is_elsewhere).copied().collect();
+        if hands_on && !pending.directly && !missing.is_empty() {
+            self.ask_last_writers(page, missing, actions);
+            return true;
+        }
         let mut wanted: BTreeMap<NodeId, Vec<Interval>> = BTreeMap::new();
-        for version in self.missing.get(&page).into_iter().flatten() {
-            if version.0 != self.me && !pending.diffs.contains_key(version) {
-                wanted.entry(version.0).or_default().push(version.1);
-            }
+        for (writer, interval) in missing {
+            wanted.entry(writer).or_default().push(interval);
         }
         let some = !wanted.is_empty();
         let epoch = self.order.epoch;
         for (writer, intervals) in wanted {
-            pending.asked.insert(writer, intervals.clone());
+            pending.asked.insert(writer, Asked::Own(intervals.clone()));
             let wanted = Message::DiffsWanted {
                 epoch,
                 page,
@@ -158,7 +171,8 @@ impl<B> Homeless<B> {
     ) -> Result<(), Violation> {
         let pending = self.pending.get_mut(&page);
         let sent: Vec<_> = diffs.iter().map(|(interval, _)| *interval).collect();
-        let is_asked = |p: &&mut Pending<B>| !sent.is_empty() && p.asked.get(&from) == Some(&sent);
+        let sent = Asked::Own(sent);
+        let is_asked = |p: &&mut Pending<B>| p.asked.get(&from) == Some(&sent);
         let Some(pending) = pending.filter(is_asked) else {
             return Err(peer(from, "sends other diffs than it was asked for"));
         };
@@ -179,8 +193,12 @@ impl<B> Homeless<B> {
         let pages = u32::try_from(copies.len()).ok();
         let pages = pages.and_then(|pages| PageRange::new(first, pages));
         let wanted = |page: PageId| {
-            let pending = self.pending.get(&page);
-            pending.is_some_and(|p| p.asked.get(&from).is_some_and(Vec::is_empty))
+            let asked = self.pending.get(&page).and_then(|p| p.asked.get(&from));
+            match asked {
+                Some(Asked::Page) => true,
+                Some(Asked::HandOn { whole, .. }) => *whole,
+                Some(Asked::Own(_)) | None => false,
+            }
         };
         let Some(pages) = pages.filter(|pages| pages.iter().all(wanted)) else {
             return Err(peer(from, "sends a page that was not asked for"));
@@ -237,7 +255,7 @@ impl<B> Homeless<B> {
 
     /// Something of pages has arrived. Others wait for no more than they did before, unless
     /// pinned pages of mine are up to date now.
-    fn arrived(&mut self, pages: PageRange, actions: &mut Actions<B>) -> Result<(), Violation> {
+    pub(super) fn arrived(&mut self, pages: PageRange, actions: &mut Actions<B>) -> Result<(), Violation> {
         if self.is_pulling() {
             // Nothing else is completed before: a thread that sees one write has to see those
             // before it, here too.
@@ -332,16 +350,24 @@ impl<B> Homeless<B> {
         let Some(mut pending) = self.pending.remove(&page) else {
             return Vec::new();
         };
+        let keeps = self.config.hands_on() && !self.table.get(page).pinned;
         for version in self.missing.remove(&page).into_iter().flatten() {
             actions.push(match pending.diffs.remove(&version) {
+                Some(diff) if keeps => {
+                    self.held.insert((page, version));
+                    Action::ApplyAndKeep(page, version, diff)
+                }
                 Some(diff) => Action::Apply(page, diff),
                 None => {
-                    let is_mine = version.0 == self.me && self.diffs.contains(&(page, version.1));
-                    debug_assert!(is_mine, "a diff is missing that was not asked for");
-                    Action::Reapply(page, version.1)
+                    debug_assert!(
+                        self.keeps(page, version),
+                        "a diff is missing that was not asked for"
+                    );
+                    Action::Reapply(page, version)
                 }
             });
         }
+        self.bound_held(actions);
         pending.waiters
     }
 
@@ -366,7 +392,7 @@ impl<B> Homeless<B> {
 }
 
 /// True if one of `versions` is of `version`'s node and at least as new.
-fn covers(versions: &[Version], version: Version) -> bool {
+pub(super) fn covers(versions: &[Version], version: Version) -> bool {
     versions
         .iter()
         .any(|(writer, interval)| *writer == version.0 && *interval >= version.1)

@@ -7,6 +7,7 @@
 
 mod check;
 mod fetch;
+mod hand_on;
 mod plan;
 mod postponed;
 mod serve;
@@ -63,6 +64,9 @@ pub struct Config {
     /// Whether a page that one node alone wrote between two barriers is that node's
     /// own from the second on.
     pub sole_writers: bool,
+    /// Whether only the last writers of a page are asked for what it lacks, and hand on what they
+    /// know of others' changes, as in TreadMarks. Not where pages have sole writers.
+    pub hands_on: bool,
     /// Which whole pages are fetched ahead of time. Nothing else is guessed.
     pub guessing: Guessing,
     /// Children of a node in the barrier's tree, at least 1.
@@ -78,10 +82,15 @@ impl Config {
         self.stays_writable && !self.loads_acquire
     }
 
+    /// Whether changes of others are handed on.
+    fn hands_on(&self) -> bool {
+        self.hands_on && !self.sole_writers
+    }
+
     /// As nodes have it, with room for diffs in so many MiB. If it is `plain`, the protocol
     /// is TreadMarks' (Keleher, Dwarkadas, Cox, Zwaenepoel, USENIX 1994): written pages stay
-    /// writable, no page has a sole writer, and none is fetched in advance, so that counts mean
-    /// what the SDP papers mean.
+    /// writable, their last writers hand on what others wrote before, no page has a sole writer,
+    /// and none is fetched in advance, so that counts mean what the SDP papers mean.
     #[must_use]
     pub fn usual(
         nodes: u16,
@@ -100,6 +109,7 @@ impl Config {
             stays_writable: plain,
             postpones: false,
             sole_writers: !plain,
+            hands_on: plain,
             guessing: match plain {
                 true => Guessing::Nothing,
                 false => Guessing::Habits(Limits::default()),
@@ -185,6 +195,10 @@ pub struct Homeless<B> {
     /// My diffs that are kept until a tidying, those which have yet to be made of a twin
     /// included.
     diffs: BTreeSet<(PageId, Interval)>,
+    /// Diffs of others that are kept.
+    held: BTreeSet<(PageId, Version)>,
+    /// What the writers of the intervals in `history` knew, where it is handed on.
+    stamps: BTreeMap<Version, hand_on::Stamp>,
     guesses: Guesses,
     /// Intervals that a node has to know of before it relies on a page that this node wrote
     /// unwatched, as of when it last served one in this epoch.
@@ -228,6 +242,8 @@ impl<B> Homeless<B> {
             pending: BTreeMap::new(),
             pulls: BTreeSet::new(),
             diffs: BTreeSet::new(),
+            held: BTreeSet::new(),
+            stamps: BTreeMap::new(),
             opened: Vec::new(),
             shown: BTreeMap::new(),
             leaving: None,
@@ -371,6 +387,13 @@ impl<B> Homeless<B> {
             Message::DiffsOfPage { page, diffs, .. } => {
                 self.diffs_arrived(from, page, diffs, actions)?;
             }
+            Message::HandOn {
+                page,
+                wanted,
+                whole,
+                ..
+            } => self.hand_on(from, page, &wanted, whole, actions)?,
+            Message::HandedOn { page, diffs, .. } => self.handed_on(from, page, diffs, actions)?,
             Message::Fetch { pages, .. } => self.pages_wanted(from, pages, actions)?,
             Message::Pages { first, copies, .. } => {
                 self.pages_arrived(from, first, copies, actions)?;

@@ -24,7 +24,7 @@ impl<B> Homeless<B> {
         {
             self.close(page, actions);
         }
-        let diffs = intervals.iter().map(|i| (*i, Content::Kept(page, *i)));
+        let diffs = intervals.iter().map(|i| (*i, Content::Kept(page, (self.me, *i))));
         let answer = Message::DiffsOfPage {
             epoch: self.order.epoch,
             page,
@@ -82,10 +82,7 @@ impl<B> Homeless<B> {
                 versions,
                 after: after.clone(),
                 // What is written in the open interval will have a diff of its own.
-                content: match entry.state {
-                    State::Writable => Content::Twin(page),
-                    _ => Content::Page(page),
-                },
+                content: self.content(page),
             });
         }
         actions.push(Action::Serve(Serve {
@@ -98,8 +95,16 @@ impl<B> Homeless<B> {
         Ok(())
     }
 
+    /// My copy as it was when the open interval began.
+    pub(super) fn content(&self, page: PageId) -> Content {
+        match self.table.get(page).state {
+            State::Writable => Content::Twin(page),
+            _ => Content::Page(page),
+        }
+    }
+
     /// Of each writer, the last interval that is part of my copy.
-    fn applied(&self, page: PageId) -> Vec<Version> {
+    pub(super) fn applied(&self, page: PageId) -> Vec<Version> {
         let missing = self.missing.get(&page).map_or(&[][..], Vec::as_slice);
         let mut applied = Vec::new();
         for version in self.history.get(page).into_iter().flatten() {

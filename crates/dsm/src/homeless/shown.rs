@@ -271,6 +271,7 @@ mod tests {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         };
         let publish = Control::Exchange {
             epoch,

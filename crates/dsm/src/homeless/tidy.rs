@@ -51,7 +51,7 @@ impl<B> Homeless<B> {
         let (mine, faults) = self.withdraw();
         self.deferred.extend(faults);
         self.publish_late(actions);
-        self.take_in(&news, actions);
+        self.take_in(&news, self.order.epoch - 1, actions);
         self.order.learn_again(actions);
         if self.config.sole_writers && !full && !tidied && self.tidying == Tidying::No {
             self.settle_pages(&untold, actions)?;
@@ -133,6 +133,8 @@ impl<B> Homeless<B> {
         self.missing.clear();
         self.noted = 0;
         self.diffs.clear();
+        self.held.clear();
+        self.stamps.clear();
         self.tidying = Tidying::No;
         actions.push(Action::Forget);
     }

@@ -43,7 +43,7 @@ impl<B> Homeless<B> {
         let entry = self.table.entry(page);
         if let Some(interval) = entry.twin.take() {
             debug_assert!(self.diffs.contains(&(page, interval)), "an unknown diff");
-            actions.push(Action::Keep(page, interval));
+            actions.push(Action::Keep(page, (self.me, interval)));
         }
     }
 
@@ -95,7 +95,9 @@ impl<B> Homeless<B> {
             foreseen: false,
             late,
             first: false,
+            knew: self.known_now(),
         };
+        self.stamp(&notice, self.order.epoch);
         if self.order.is_root() && self.order.is_at_barrier() {
             // It may end before the sequencer takes this in, which is on its own way there.
             self.order.wrote_more(vec![notice.clone()]);
@@ -131,14 +133,17 @@ impl<B> Homeless<B> {
 
     /// Learns of others' intervals: pages that lack them become invalid.
     pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
+        if self.config.hands_on() {
+            self.publish_before(notices, actions);
+        }
         let seen = &mut self.order.seen;
         let news = notices.iter().filter(|n| seen.learn(n.writer, n.interval));
         let news: Vec<_> = news.cloned().collect();
-        self.take_in(&news, actions);
+        self.take_in(&news, self.order.epoch, actions);
     }
 
-    /// Invalidates what was written in intervals that were not known before.
-    pub(super) fn take_in(&mut self, news: &[Notice], actions: &mut Actions<B>) {
+    /// Invalidates what was written in intervals of an epoch that were not known before.
+    pub(super) fn take_in(&mut self, news: &[Notice], epoch: u32, actions: &mut Actions<B>) {
         let mut outdated = Outdated::default();
         for notice in news {
             let version = (notice.writer, notice.interval);
@@ -148,6 +153,7 @@ impl<B> Homeless<B> {
                 self.publish(actions);
             }
             self.note(&notice.pages, version);
+            self.stamp(notice, epoch);
             for range in notice.pages.ranges() {
                 self.invalidate(*range, version, &mut outdated, actions);
             }
@@ -172,7 +178,7 @@ impl<B> Homeless<B> {
     }
 
     /// True if the open interval is the first that writes one of `pages`.
-    fn writes_any_of(&self, pages: &PageSet) -> bool {
+    pub(super) fn writes_any_of(&self, pages: &PageSet) -> bool {
         let writable = |page: &PageId| self.table.get(*page).state == State::Writable;
         let mut unnamed = self.unnamed.iter();
         unnamed.any(|page| pages.contains(*page) && writable(page))

@@ -67,6 +67,27 @@ pub enum Message<C> {
         /// Intervals and their diffs.
         diffs: Vec<(Interval, C)>,
     },
+    /// To one of the last writers of a page, where pages have no home: hand on what was changed
+    /// in these intervals, some of yours among them. Answered by [`Self::HandedOn`], or by a page.
+    HandOn {
+        /// The asker's epoch.
+        epoch: u32,
+        /// The page.
+        page: PageId,
+        /// The intervals, the receiver's last one the last, all of which it is thought to know.
+        wanted: Vec<Version>,
+        /// Whether all of the page will do.
+        whole: bool,
+    },
+    /// The answer to [`Self::HandOn`]: what is kept here of that.
+    HandedOn {
+        /// The epoch in which it was asked.
+        epoch: u32,
+        /// The page.
+        page: PageId,
+        /// Intervals and their diffs.
+        diffs: Vec<(Version, C)>,
+    },
     /// To a home: let a page be [updated](crate::Updates), once it contains what I know of.
     Update {
         /// The asker's epoch.
@@ -190,6 +211,8 @@ impl<C> Message<C> {
             | Self::Diffs { epoch, .. }
             | Self::DiffsWanted { epoch, .. }
             | Self::DiffsOfPage { epoch, .. }
+            | Self::HandOn { epoch, .. }
+            | Self::HandedOn { epoch, .. }
             | Self::Update { epoch, .. }
             | Self::Updatable { epoch, .. }
             | Self::Change { epoch, .. }
@@ -208,6 +231,7 @@ impl<C> Message<C> {
             Self::Control(control) => control.if_late(),
             Self::Fetch { .. } | Self::Pages { .. } => IfLate::Drop,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => IfLate::Drop,
+            Self::HandOn { .. } | Self::HandedOn { .. } => IfLate::Drop,
             Self::Diffs { .. } => IfLate::Refuse,
             Self::Change { .. } | Self::Changed { .. } => IfLate::Refuse,
             Self::Changes { .. } | Self::ChangesDone { .. } => IfLate::Refuse,
@@ -228,6 +252,7 @@ impl<C> Message<C> {
             Self::Lease { term, .. } => !matches!(term, Term::Recall | Term::Return | Term::Away),
             Self::Fetch { .. } | Self::Pages { .. } => false,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => false,
+            Self::HandOn { .. } | Self::HandedOn { .. } => false,
             Self::Update { .. } | Self::Updatable { .. } => false,
             Self::Change { .. } | Self::Changed { .. } => false,
             Self::Changes { .. } | Self::ChangesDone { .. } => false,
@@ -291,6 +316,25 @@ impl<C> Message<C> {
             Self::DiffsOfPage { epoch, page, diffs } => {
                 let diffs = diffs.into_iter();
                 Message::DiffsOfPage {
+                    epoch,
+                    page,
+                    diffs: diffs.map(|(of, what)| (of, content(what))).collect(),
+                }
+            }
+            Self::HandOn {
+                epoch,
+                page,
+                wanted,
+                whole,
+            } => Message::HandOn {
+                epoch,
+                page,
+                wanted,
+                whole,
+            },
+            Self::HandedOn { epoch, page, diffs } => {
+                let diffs = diffs.into_iter();
+                Message::HandedOn {
                     epoch,
                     page,
                     diffs: diffs.map(|(of, what)| (of, content(what))).collect(),

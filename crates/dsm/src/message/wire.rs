@@ -19,6 +19,8 @@ const CHANGE: u8 = kind::OWN + 8;
 const CHANGED: u8 = kind::OWN + 9;
 const CHANGES: u8 = kind::OWN + 10;
 const CHANGES_DONE: u8 = kind::OWN + 11;
+const HAND_ON: u8 = kind::OWN + 12;
+const HANDED_ON: u8 = kind::OWN + 13;
 
 /// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
 /// home until it is installed.
@@ -94,6 +96,27 @@ impl Message<Content> {
                 bytes.number(page.0);
                 bytes.number(diffs.len() as u64);
                 for (interval, diff) in diffs {
+                    bytes.number(interval.0);
+                    bytes.sized(|bytes| content(*diff, bytes));
+                }
+            }
+            Self::HandOn {
+                epoch,
+                page,
+                wanted,
+                whole,
+            } => {
+                begin(bytes, HAND_ON, *epoch);
+                bytes.number(page.0);
+                bytes.number(u8::from(*whole));
+                bytes.versions(wanted);
+            }
+            Self::HandedOn { epoch, page, diffs } => {
+                begin(bytes, HANDED_ON, *epoch);
+                bytes.number(page.0);
+                bytes.number(diffs.len() as u64);
+                for ((writer, interval), diff) in diffs {
+                    bytes.number(writer.0);
                     bytes.number(interval.0);
                     bytes.sized(|bytes| content(*diff, bytes));
                 }
@@ -246,6 +269,20 @@ impl<B> Message<B> {
                 diffs: reader.list(|reader| {
                     let interval = Interval(reader.number()?);
                     Ok((interval, content(Some(reader.diff()?))))
+                })?,
+            },
+            HAND_ON => Message::HandOn {
+                epoch,
+                page: PageId(reader.number()?),
+                whole: reader.flag()?,
+                wanted: reader.versions()?,
+            },
+            HANDED_ON => Message::HandedOn {
+                epoch,
+                page: PageId(reader.number()?),
+                diffs: reader.list(|reader| {
+                    let version = reader.version()?;
+                    Ok((version, content(Some(reader.diff()?))))
                 })?,
             },
             UPDATE => Message::Update {

@@ -400,6 +400,7 @@ mod tests {
             foreseen: false,
             late: false,
             first: false,
+            knew: Vec::new(),
         }
     }
 

@@ -6,7 +6,7 @@ use fathomp_dsm::homeless::{Config, Homeless};
 use fathomp_dsm::message::{Control, Message};
 use fathomp_dsm::{
     Access, Action, Area, Content, Input, Interval, LockId, Notice, Operation, Placement,
-    Protection, Protocol, Violation,
+    Protection, Protocol, Version, Violation,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +32,7 @@ struct Page {
     bytes: [u8; 4],
     twin: Option<[u8; 4]>,
     allows: Protection,
-    diffs: BTreeMap<Interval, Vec<(usize, u8)>>,
+    diffs: BTreeMap<Version, Vec<(usize, u8)>>,
 }
 
 struct Node {
@@ -48,6 +48,8 @@ struct Cluster {
     /// Messages on their way: to whom, and from whom.
     messages: VecDeque<(u16, NodeId, Message<Bytes>)>,
     sent: u32,
+    /// Whether pages count as shorter than their diffs.
+    hands_pages_on: bool,
 }
 
 impl Cluster {
@@ -78,6 +80,7 @@ impl Cluster {
             nodes: (0..nodes).map(node).collect(),
             messages: VecDeque::new(),
             sent: 0,
+            hands_pages_on: false,
         };
         for at in 0..nodes {
             let mut actions = Vec::new();
@@ -135,8 +138,17 @@ impl Cluster {
                         (page.twin, page.diffs) = (None, BTreeMap::new());
                     }
                 }
+                Action::ForgetOthers(me) => {
+                    for page in &mut node.pages {
+                        page.diffs.retain(|(writer, _), _| *writer == me);
+                    }
+                }
                 Action::Install(id, Bytes::Page(bytes)) => node.pages[page(id)].bytes = bytes,
                 Action::Apply(id, Bytes::Diff(diff)) => node.pages[page(id)].apply(&diff),
+                Action::ApplyAndKeep(id, version, Bytes::Diff(diff)) => {
+                    node.pages[page(id)].apply(&diff);
+                    assert_eq!(node.pages[page(id)].diffs.insert(version, diff), None);
+                }
                 Action::Reapply(id, interval) => {
                     let page = &mut node.pages[page(id)];
                     let diff = page.diffs[&interval].clone();
@@ -146,6 +158,10 @@ impl Cluster {
                 Action::Fetch(fetch) => self.send(at, fetch.from, fetch.into()),
                 Action::Serve(serve) => self.send(at, serve.to, serve.into()),
                 Action::Send(to, message) => self.send(at, to, message),
+                Action::SendShorter(to, [diffs, page]) => {
+                    let message = if self.hands_pages_on { page } else { diffs };
+                    self.send(at, to, message);
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -344,6 +360,110 @@ fn a_lock_carries_what_was_written_under_it() {
     }
 }
 
+impl Cluster {
+    /// Messages that it takes a node to read a page.
+    fn messages_of_read(&mut self, at: u16, page: u32) -> u32 {
+        let before = self.sent;
+        self.read(at, page);
+        self.sent - before
+    }
+}
+
+/// TreadMarks' number: of those that wrote a page one after the other under a lock the last one
+/// alone is asked, and hands on what the others changed: as diffs, or as a page.
+#[test]
+fn the_last_of_writers_that_follow_each_other_hands_on_what_the_others_changed() {
+    const NODES: u16 = 5;
+    for hands_pages_on in [false, true] {
+        let mut cluster = Cluster::new(NODES, &[(1, 0)], plain);
+        cluster.hands_pages_on = hands_pages_on;
+        for round in 0..3 {
+            for at in 0..NODES {
+                cluster.operation(at, Operation::Acquire(LockId(7)));
+                let messages = cluster.messages_of_read(at, 0);
+                // The first time, from its owner and then from the last writer.
+                let most = if round == 0 { 4 } else { 2 };
+                assert!(messages <= most, "round {round}, node {at}: {messages}");
+                let [count, ..] = cluster.read(at, 0);
+                assert_eq!(u16::from(count), round * NODES + at);
+                cluster.write(at, 0, 0, count + 1);
+                cluster.write(at, 0, 1 + usize::from(at % 3), count + 1);
+                cluster.operation(at, Operation::Release(LockId(7)));
+            }
+        }
+        cluster.barrier();
+        let last = [15, 14, 15, 13];
+        (0..NODES).for_each(|at| assert_eq!(cluster.read(at, 0), last));
+    }
+}
+
+/// As many ask as there are writers that did not know of each other.
+#[test]
+fn concurrent_last_writers_are_asked_each() {
+    let mut cluster = Cluster::new(5, &[(1, 0)], plain);
+    for at in 1..5 {
+        cluster.read(at, 0);
+    }
+    // Node 1's change is known to both that write next.
+    cluster.write(1, 0, 3, 9);
+    cluster.barrier();
+    for at in [2, 3] {
+        cluster.read(at, 0);
+        cluster.write(at, 0, usize::from(at) - 2, 5);
+    }
+    cluster.barrier();
+    assert_eq!(cluster.messages_of_read(4, 0), 4);
+    assert_eq!(cluster.read(4, 0), [5, 5, 0, 9]);
+}
+
+/// MCBENCH's chunks of a page: from pass to pass the next node changes it, so that until it comes
+/// back all others have. It is fetched from one of them.
+#[test]
+fn a_page_that_goes_round_is_fetched_from_the_node_before() {
+    const NODES: u16 = 6;
+    for hands_pages_on in [false, true] {
+        let mut cluster = Cluster::new(NODES, &[(1, 0)], plain);
+        cluster.hands_pages_on = hands_pages_on;
+        for pass in 0..3 * NODES {
+            let at = pass % NODES;
+            let value = u8::try_from(pass + 1).unwrap();
+            let messages = cluster.messages_of_read(at, 0);
+            assert!(
+                pass < NODES || messages == 2,
+                "pass {pass}: {messages} messages"
+            );
+            (0..4).for_each(|byte| cluster.write(at, 0, byte, value));
+            cluster.barrier();
+        }
+        let next = cluster.read(0, 0);
+        assert_eq!(next, [u8::try_from(3 * NODES).unwrap(); 4]);
+    }
+}
+
+/// What a node knows of others it need not keep: then it hands the page on.
+#[test]
+fn diffs_of_others_are_forgotten_before_they_are_too_many() {
+    let mut cluster = Cluster::new(3, &[(8, 0)], |config| config.diffs_max = 12);
+    for page in 0..8 {
+        for at in 1..3 {
+            cluster.read(at, page);
+        }
+        for at in [0, 1, 2] {
+            cluster.operation(at, Operation::Acquire(LockId(7)));
+            cluster.write(at, page, usize::from(at), 1);
+            cluster.operation(at, Operation::Release(LockId(7)));
+        }
+        cluster.operation(0, Operation::Acquire(LockId(7)));
+        assert_eq!(cluster.messages_of_read(0, page), 2);
+        assert_eq!(cluster.read(0, page), [1, 1, 1, 0]);
+        cluster.operation(0, Operation::Release(LockId(7)));
+        for node in &cluster.nodes {
+            let kept = node.pages.iter().map(|page| page.diffs.len());
+            assert!(kept.sum::<usize>() <= 13);
+        }
+    }
+}
+
 /// Where loads acquire, a diff shows nothing of what its interval has not told.
 #[test]
 fn where_loads_acquire_intervals_end_with_their_writes() {
@@ -446,6 +566,23 @@ fn nodes_that_do_not_keep_to_the_protocol_are_named() {
             page,
             diffs: Vec::new(),
         },
+        Message::HandOn {
+            epoch,
+            page: PageId(0),
+            wanted: vec![(NodeId(0), Interval(1))],
+            whole: true,
+        },
+        Message::HandOn {
+            epoch,
+            page: PageId(77),
+            wanted: vec![(NodeId(1), Interval(1))],
+            whole: false,
+        },
+        Message::HandedOn {
+            epoch,
+            page,
+            diffs: Vec::new(),
+        },
         Message::Pages {
             epoch,
             first: page,
@@ -460,6 +597,7 @@ fn nodes_that_do_not_keep_to_the_protocol_are_named() {
                 foreseen: false,
                 first: false,
                 late: false,
+                knew: Vec::new(),
             }],
             full: false,
         }),

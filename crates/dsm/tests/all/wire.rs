@@ -64,6 +64,7 @@ fn notice() -> impl Strategy<Value = Notice> {
             writer,
             interval,
             pages: pages.into_iter().map(PageId).collect(),
+            knew: Vec::new(),
         }
     })
 }
@@ -171,8 +172,16 @@ fn message() -> impl Strategy<Value = Message<Content>> {
             |(epoch, page, intervals)| Message::DiffsWanted { epoch, page, intervals }
         ),
         1 => (any::<u32>(), page(), intervals()).prop_map(|(epoch, page, intervals)| {
-            let diffs = intervals.into_iter().map(|of| (of, Content::Kept(page, of))).collect();
+            let kept = |of| (of, Content::Kept(page, (NodeId(1), of)));
+            let diffs = intervals.into_iter().map(kept).collect();
             Message::DiffsOfPage { epoch, page, diffs }
+        }),
+        1 => (any::<u32>(), page(), versions(), any::<bool>()).prop_map(
+            |(epoch, page, wanted, whole)| Message::HandOn { epoch, page, wanted, whole }
+        ),
+        1 => (any::<u32>(), page(), versions()).prop_map(|(epoch, page, versions)| {
+            let diffs = versions.into_iter().map(|of| (of, Content::Kept(page, of))).collect();
+            Message::HandedOn { epoch, page, diffs }
         }),
         1 => (any::<u32>(), page(), thread(), versions()).prop_map(
             |(epoch, page, thread, need)| Message::Update { epoch, page, thread, need }

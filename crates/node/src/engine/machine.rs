@@ -7,7 +7,7 @@ use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Change, Content, Diff, Interval, PageBytes, PageRange, PageSet, Protection, Protocol,
+    Change, Content, Diff, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
 };
 use fathomp_shared::Window;
 use fathomp_trace::dsm::DsmCount;
@@ -115,13 +115,13 @@ impl Machine for NodeMachine<'_> {
         Ok(())
     }
 
-    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), NodeError> {
+    fn diff(&mut self, page: PageId, of: Option<Version>) -> Result<(), NodeError> {
         self.finish()?;
         self.work.tally.add(DsmCount::DiffsMade, 1);
         let diff = self.compare(page)?;
         match of {
-            Some(interval) => {
-                self.work.kept.insert((page, interval), diff);
+            Some(version) => {
+                self.work.kept.insert((page, version), diff);
             }
             None => {
                 if let Some(changes) = &mut self.work.changes {
@@ -133,7 +133,7 @@ impl Machine for NodeMachine<'_> {
         Ok(())
     }
 
-    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), NodeError> {
+    fn reapply(&mut self, page: PageId, of: Version) -> Result<(), NodeError> {
         self.finish()?;
         let diff = self.work.kept.get(&(page, of)).cloned();
         let diff = diff.ok_or(NodeError::Action("a diff that was not kept"))?;
@@ -145,6 +145,20 @@ impl Machine for NodeMachine<'_> {
         self.work.kept.clear();
         self.work.twins.clear();
         Ok(())
+    }
+
+    fn forget_others(&mut self, me: NodeId) {
+        self.work.kept.retain(|(_, (writer, _)), _| *writer == me);
+    }
+
+    fn content_bytes(&self, content: Content) -> usize {
+        match content {
+            Content::Kept(page, version) => {
+                let diff = self.work.kept.get(&(page, version));
+                diff.map_or(0, |diff| diff.as_bytes().len())
+            }
+            _ => PAGE_BYTES,
+        }
     }
 
     fn written(&mut self, protocol: &dyn Protocol<Blob>) -> Result<PageSet, NodeError> {
@@ -194,10 +208,14 @@ impl Machine for NodeMachine<'_> {
         Ok(())
     }
 
-    fn apply(&mut self, page: PageId, diff: Blob) -> Result<(), NodeError> {
+    fn apply(&mut self, page: PageId, diff: Blob, keep: Option<Version>) -> Result<(), NodeError> {
         self.finish()?;
         self.work.tally.others[DsmCount::DiffsApplied] += 1;
         let diff = Diff::from_bytes(diff.bytes()?)?;
+        if let Some(version) = keep {
+            let kept = Diff::from_bytes(diff.as_bytes().into())?;
+            self.work.kept.insert((page, version), kept);
+        }
         if let Some(changes) = &mut self.work.changes {
             let mut now = Box::new([0; PAGE_BYTES]);
             let read = self.host.pages.read(page, &mut now);

@@ -43,7 +43,7 @@ impl NodeMachine<'_> {
                 Some(twin) => bytes.extend_from_slice(twin.as_slice()),
                 None => missing = true,
             },
-            Content::Kept(page, interval) => match work.kept.get(&(page, interval)) {
+            Content::Kept(page, version) => match work.kept.get(&(page, version)) {
                 Some(diff) => bytes.extend_from_slice(diff.as_bytes()),
                 None => missing = true,
             },

@@ -7,7 +7,7 @@ use crate::accesses::Watch;
 use crate::profile::Tally;
 use crate::races::Changes;
 use fathomp_base::PageId;
-use fathomp_dsm::{Diff, Interval, PageRange};
+use fathomp_dsm::{Diff, PageRange, Version};
 use fathomp_sys::cluster::pages::Permission;
 use fathomp_transport::Wake;
 use std::collections::HashMap;
@@ -25,8 +25,8 @@ pub(super) struct Work {
     pub(super) late: Vec<PageRange>,
     /// Diffs that are made and not sent yet.
     pub(super) diffs: HashMap<PageId, Diff>,
-    /// Diffs that are made and sent whenever they are asked for.
-    pub(super) kept: HashMap<(PageId, Interval), Diff>,
+    /// Diffs that are made, or brought here, and sent whenever they are asked for.
+    pub(super) kept: HashMap<(PageId, Version), Diff>,
     /// A message as bytes.
     pub(super) outgoing: Vec<u8>,
     /// Pages that the message which is sent next leaves in this node's memory.

@@ -8,7 +8,7 @@ use crate::memory::{Memory, Nonsense, Size};
 use fathomp_base::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use fathomp_driver::{Answer, DriverError, Machine};
 use fathomp_dsm::message::Message;
-use fathomp_dsm::{Content, Input, Interval, PageBytes, PageRange, PageSet, Protection, Protocol};
+use fathomp_dsm::{Content, Input, PageBytes, PageRange, PageSet, Protection, Protocol, Version};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 
 /// What a step of a protocol did, counted as nodes count it.
@@ -243,7 +243,7 @@ impl Machine for NodeMachine<'_, '_> {
         Ok(())
     }
 
-    fn diff(&mut self, page: PageId, of: Option<Interval>) -> Result<(), Failure> {
+    fn diff(&mut self, page: PageId, of: Option<Version>) -> Result<(), Failure> {
         self.tally.add(DsmCount::DiffsMade, 1);
         let bytes = self.memory().diff(page, of)?;
         let diff_ns = self.world.setting.costs.diff_ns;
@@ -251,7 +251,7 @@ impl Machine for NodeMachine<'_, '_> {
         Ok(())
     }
 
-    fn reapply(&mut self, page: PageId, of: Interval) -> Result<(), Failure> {
+    fn reapply(&mut self, page: PageId, of: Version) -> Result<(), Failure> {
         let bytes = self.memory().content_bytes(Content::Kept(page, of));
         let apply_ns = self.world.setting.costs.apply_ns;
         self.takes(Costs::of_diffs(apply_ns, 1, bytes.unwrap_or(0)));
@@ -261,6 +261,15 @@ impl Machine for NodeMachine<'_, '_> {
     fn forget(&mut self) -> Result<(), Failure> {
         self.memory().forget();
         Ok(())
+    }
+
+    fn forget_others(&mut self, me: NodeId) {
+        self.memory().forget_others(me);
+    }
+
+    fn content_bytes(&self, content: Content) -> usize {
+        let memory = &self.world.nodes[usize::from(self.at.0)].memory;
+        memory.content_bytes(content).unwrap_or(0) as usize
     }
 
     fn written(&mut self, _: &dyn Protocol<Size>) -> Result<PageSet, Failure> {
@@ -287,7 +296,10 @@ impl Machine for NodeMachine<'_, '_> {
         Ok(())
     }
 
-    fn apply(&mut self, _: PageId, bytes: Size) -> Result<(), Failure> {
+    fn apply(&mut self, page: PageId, bytes: Size, keep: Option<Version>) -> Result<(), Failure> {
+        if let Some(version) = keep {
+            self.memory().keep(page, version, bytes);
+        }
         self.tally.add(DsmCount::DiffsApplied, 1);
         let apply_ns = self.world.setting.costs.apply_ns;
         self.takes(Costs::of_diffs(apply_ns, 1, bytes));

@@ -20,6 +20,7 @@ fn notice(writer: u16, interval: u32) -> Notice {
         foreseen: false,
         late: false,
         first: false,
+        knew: Vec::new(),
     }
 }
 

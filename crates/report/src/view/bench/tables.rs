@@ -5,7 +5,7 @@ use super::FoldedTable;
 use crate::units;
 use crate::view::table::{Cell, Column, Row, Table};
 use fathomp_bench::suite::SuiteName;
-use fathomp_bench::summary::{Entry, Estimate, Point, Quantity, Summary};
+use fathomp_bench::summary::{Entry, Estimate, OverTeams, Point, Quantity, Summary, Value};
 
 /// A table per team size and quantity, then all statistics.
 pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> Vec<FoldedTable> {
@@ -17,6 +17,7 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
             None => sets.push((key, vec![point])),
         }
     }
+    sets.retain(|(_, points)| points.iter().any(|point| summary.is_measured(point)));
     sets.sort_by_key(|(key, _)| *key);
     let mut folds: Vec<FoldedTable> = sets
         .iter()
@@ -31,8 +32,13 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
             table: values(summary, suite, columns, points, (*threads, *quantity)),
         })
         .collect();
+    let calculated = columns.iter().filter_map(|c| OverTeams::of(summary, *c));
+    folds.extend(calculated.zip(0..).map(|(teams, number)| over_teams(teams, suite, number)));
     if let Some(last) = folds.last_mut() {
         last.open = true;
+    }
+    if sets.is_empty() {
+        return folds;
     }
     let points: Vec<&Point> = sets
         .iter()
@@ -45,6 +51,37 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
         table: statistics(summary, suite, columns, &points),
     });
     folds
+}
+
+/// What was calculated for a column.
+fn over_teams(teams: OverTeams, suite: SuiteName, number: usize) -> FoldedTable {
+    let cases = teams.cases.into_iter();
+    let cases = cases.map(|case| Column::number(case, "Calculated"));
+    let first = Column::number(capital(teams.members), "Size of the team");
+    let rows = teams.rows.into_iter().map(|(team, values)| {
+        let value = |value| match value {
+            Value::Of(value) => Cell::number(value, significant(value)),
+            Value::Failed => Cell::number(f64::NAN, "failed"),
+            Value::Absent => Cell::nothing(),
+        };
+        let team = Cell::number(f64::from(team), team.to_string());
+        Row {
+            id: String::new(),
+            cells: [team].into_iter().chain(values.into_iter().map(value)).collect(),
+        }
+    });
+    FoldedTable {
+        title: teams.title,
+        open: false,
+        sentence: String::new(),
+        table: Table {
+            id: format!("{}-calculated-{number}", suite.name()),
+            caption: String::new(),
+            columns: [first].into_iter().chain(cases).collect(),
+            rows: rows.collect(),
+            sortable: true,
+        },
+    }
 }
 
 fn crowded(summary: &Summary, columns: &[usize], threads: u32) -> String {
