@@ -7,4 +7,6 @@ pub struct Cause(pub u32);
 impl Cause {
     /// Not known, or none: the task computes.
     pub const NONE: Self = Self(0);
+    /// Nobody recorded what the task did: only samples are known, and no state.
+    pub const UNSEEN: Self = Self(u32::MAX);
 }

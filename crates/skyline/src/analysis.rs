@@ -12,7 +12,7 @@ use crate::period::{self, Cache};
 use crate::published::published;
 use crate::resources;
 use crate::settings::{Selection, Settings};
-use crate::shape::{self, Known};
+use crate::shape;
 use crate::words;
 use fathomp_paging::{Counter, StateSet};
 use rayon::prelude::*;
@@ -149,11 +149,7 @@ fn profile(bins: &Bins, selection: Selection, is_correlated: bool, settings: &Se
     let window = &bins.window;
     let counts = bins.of_all(selection);
     let (intervals, vague_share) = bins.knowledge(selection);
-    let known = Known {
-        intervals,
-        vague_share,
-    };
-    let shape = shape::shape(&counts, known, window);
+    let shape = shape::shape(&counts, vague_share, window);
     let has_times = !matches!(shape, Shape::TooFew | Shape::Unknown);
     let settled = settled(bins, &shape);
     let bin_ns = window.bin_ns as f64;

@@ -2,7 +2,7 @@
 
 use crate::facts::Window;
 use crate::source::Source;
-use fathomp_paging::{MarkKind, State, TaskId};
+use fathomp_paging::{Cause, MarkKind, State, TaskId};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -132,6 +132,9 @@ impl Frame {
     fn lane<S: Source>(&self, source: &S, place: usize) -> Result<Lane, S::Error> {
         let mut time = vec![[0_u64; State::COUNT]; self.cells];
         source.visit(place, |interval| {
+            if interval.cause == Cause::UNSEEN {
+                return;
+            }
             let (mut at, end) = (interval.begin.max(self.from), interval.end.min(self.to));
             while at < end {
                 let cell = ((at - self.from) / self.cell_ns) as usize;

@@ -41,6 +41,8 @@ pub struct Settings {
     /// Selections to look at; none: every counter that counted anything, in all states,
     /// in each activity and in each state.
     pub selections: Option<Vec<Selection>>,
+    /// The recording was sampled as often as its user wanted: no advice to sample it.
+    pub sampled: bool,
     /// Keep the bins of the sum of skylines, as the published cumulative profile is made,
     /// beside those of the true sum.
     pub keep_published: bool,
@@ -62,6 +64,7 @@ impl Default for Settings {
             peak_factor: 1.0,
             peaks_kept: 10,
             selections: None,
+            sampled: false,
             keep_published: false,
             pairs_max: 600_000,
             shifts: 100,

@@ -5,8 +5,6 @@ use crate::peaks::rate;
 
 /// Counts below which nothing is said of a shape.
 pub(crate) const COUNTS_MIN: u64 = 200;
-/// Intervals below which nothing is said of a shape: times are known from these only.
-pub(crate) const INTERVALS_MIN: u64 = 20;
 /// Part of the counts that may lie in intervals too long to say when.
 pub(crate) const VAGUE_MAX: f64 = 0.5;
 
@@ -28,20 +26,14 @@ const FLAT_MAX: f64 = 0.1;
 /// Deviation of the cumulative profile from a straight line.
 const STRAIGHT_MAX: f64 = 0.05;
 
-/// What is known of a profile besides its counts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    pub(crate) intervals: u64,
-    pub(crate) vague_share: f64,
-}
-
-/// The shape of counts per bin of the window.
-pub(crate) fn shape(counts: &[u64], known: Known, window: &Window) -> Shape {
+/// The shape of counts per bin of the window, so large a part of which lies in intervals that say
+/// little of when. Few intervals that are short say it well.
+pub(crate) fn shape(counts: &[u64], vague_share: f64, window: &Window) -> Shape {
     let total: f64 = counts.iter().map(|count| *count as f64).sum();
     if total < COUNTS_MIN as f64 {
         return Shape::TooFew;
     }
-    if known.vague_share > VAGUE_MAX || known.intervals < INTERVALS_MIN {
+    if vague_share > VAGUE_MAX {
         return Shape::Unknown;
     }
     early(counts, total, window)
@@ -131,11 +123,7 @@ mod tests {
             bins: counts.len(),
             is_whole: true,
         };
-        let known = Known {
-            intervals: 1_000,
-            vague_share: 0.0,
-        };
-        shape(counts, known, &window)
+        shape(counts, 0.0, &window)
     }
 
     fn scattered(bins: usize, number: usize, random: &mut StdRng) -> Vec<u64> {
@@ -221,15 +209,7 @@ mod tests {
             bins: 100,
             is_whole: true,
         };
-        let vague = Known {
-            intervals: 100,
-            vague_share: 0.9,
-        };
-        assert_eq!(shape(&[90; 100], vague, &window), Shape::Unknown);
-        let few = Known {
-            intervals: 3,
-            vague_share: 0.0,
-        };
-        assert_eq!(shape(&[90; 100], few, &window), Shape::Unknown);
+        assert_eq!(shape(&[90; 100], 0.9, &window), Shape::Unknown);
+        assert_ne!(shape(&[90; 100], 0.1, &window), Shape::Unknown);
     }
 }

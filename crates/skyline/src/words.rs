@@ -58,7 +58,7 @@ pub(crate) const fn noun(counter: Counter) -> &'static str {
         Counter::MinorFaults => "page faults without I/O",
         Counter::MajorFaults => "page faults that wait for I/O",
         Counter::PageIns => "page-ins",
-        Counter::BlocksOut => "blocks written to",
+        Counter::BlocksOut => "blocks made dirty",
         Counter::VoluntarySwitches => "voluntary switches",
         Counter::InvoluntarySwitches => "preemptions",
         Counter::CopiesOnWrite => "copies on write",

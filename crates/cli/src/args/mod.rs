@@ -41,7 +41,7 @@ pub(crate) use net::Net;
 pub(crate) use paging::Paging;
 pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName};
 pub(crate) use program::Program;
-pub(crate) use quantities::Size;
+pub(crate) use quantities::{SampleInterval, Size};
 pub(crate) use regions::Regions;
 pub(crate) use runtime::{Family, RuntimeArg, RuntimeList};
 pub(crate) use scan::Scan;

@@ -26,6 +26,8 @@ pub(crate) enum IntervalError {
 impl SampleInterval {
     const MIN: Duration = Duration::from_micros(100);
     const MAX: Duration = Duration::from_secs(3600);
+    /// No sampling, which is an interval of 0.
+    pub(crate) const NEVER: &str = "never";
 }
 
 /// A length of time with its unit.
@@ -68,6 +70,9 @@ impl FromStr for SampleInterval {
 
     fn from_str(text: &str) -> Result<Self, IntervalError> {
         let text = text.trim();
+        if text == Self::NEVER {
+            return Ok(Self(Duration::ZERO));
+        }
         let time = duration(text)?;
         if time < Self::MIN {
             return Err(IntervalError::TooShort(text.to_owned()));
@@ -172,6 +177,7 @@ mod tests {
         assert_eq!(parsed("1ms"), Ok(Duration::from_millis(1)));
         assert_eq!(parsed("0.5 ms"), Ok(Duration::from_micros(500)));
         assert_eq!(parsed("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(parsed("never"), Ok(Duration::ZERO));
         for text in ["0", "0ms", "10us", "1ns"] {
             let said = parsed(text).unwrap_err().to_string();
             assert!(said.contains("at least 100us"), "{said}");

@@ -1,9 +1,12 @@
 //! Every page fault of a program, from the kernel's rings into a file.
 
+use super::fault_curve::Curve;
+use super::sampling::Streams;
+use super::serve::unwritten;
 use fathomp_paging::faults::{
     FILE, Fault, FaultEvent, FaultsNote, FaultsWriter, Found, Mapping, Sorter,
 };
-use fathomp_sys::clock::monotonic_ns;
+use fathomp_sys::clock::{self, monotonic_ns};
 use fathomp_sys::perf::{self, FaultRings, PerfError, Record};
 use std::collections::HashMap;
 use std::fs::File;
@@ -41,7 +44,7 @@ pub(super) struct FaultRecorder {
 }
 
 /// What to record, and where to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Job<'a> {
     /// A process that is about to become a program.
     pub(super) process: u32,
@@ -51,6 +54,8 @@ pub(super) struct Job<'a> {
     pub(super) limit_bytes: u64,
     /// `CLOCK_MONOTONIC` at the recording's time 0.
     pub(super) zero_ns: u64,
+    /// Where it is kept how many faults each thread had when.
+    pub(super) curve: Option<Curve<Streams>>,
 }
 
 impl FaultRecorder {
@@ -74,11 +79,16 @@ impl FaultRecorder {
             rings,
             intake: Intake::new(job.zero_ns),
             writer: writer.map_err(unwritable)?,
+            curve: job.curve,
         };
         let (open, closed) = mpsc::channel();
         let thread = thread::Builder::new().name("faults".to_owned());
         let thread = thread.spawn(move || match recording.run(&closed) {
-            Ok(note) => remarks(&note),
+            Ok((note, uncurved)) => {
+                let mut said = remarks(&note);
+                said.extend(uncurved.as_ref().map(unwritten));
+                said
+            }
             Err(error) => vec![format!(
                 "The recording of page faults broke off: cannot write {}: {error}; free some space and record again.",
                 path.display()
@@ -128,12 +138,14 @@ struct Recording {
     rings: FaultRings,
     intake: Intake,
     writer: FaultsWriter<BufWriter<File>>,
+    curve: Option<Curve<Streams>>,
     huge_pages: Option<u64>,
 }
 
 impl Recording {
-    /// Follows the rings until `closed` is, and completes the file.
-    fn run(mut self, closed: &Receiver<()>) -> io::Result<FaultsNote> {
+    /// Follows the rings until `closed` is, and completes the file; why the curve could not be
+    /// written, if it could not.
+    fn run(mut self, closed: &Receiver<()>) -> io::Result<(FaultsNote, Option<io::Error>)> {
         // All that happened before the look before the last one has arrived.
         let mut before = 0;
         let mut looks = 0_u32;
@@ -148,8 +160,13 @@ impl Recording {
             self.rings.drain(|record| self.intake.take(record));
             let until = if last { u64::MAX } else { before };
             before = now;
-            let writer = &mut self.writer;
+            let (writer, curve) = (&mut self.writer, &mut self.curve);
+            let pair = clock::pair();
+            let zero_ns = self.intake.zero_ns;
             self.intake.sorter.release(until, |event| {
+                if let Some(curve) = curve {
+                    curve.put(event, &pair, zero_ns);
+                }
                 if written.is_ok() {
                     written = writer.put(event);
                 }
@@ -164,13 +181,18 @@ impl Recording {
                 break;
             }
         }
+        let zero_ns = self.intake.zero_ns;
+        let curve = self
+            .curve
+            .map(|curve| curve.finish(&clock::pair(), zero_ns));
+        let uncurved = curve.and_then(|streams| streams.finish().err());
         written?;
         let note = self.writer.note();
         note.lost = self.intake.lost;
         note.huge_pages = self
             .huge_pages
             .and_then(|before| Some(huge_pages()?.saturating_sub(before)));
-        self.writer.finish()
+        Ok((self.writer.finish()?, uncurved))
     }
 }
 

@@ -5,6 +5,7 @@
 //! holds the program back until that watches it.
 
 mod collector;
+mod fault_curve;
 mod faults;
 mod intrusion;
 mod memory;

@@ -16,7 +16,7 @@ pub(crate) struct Plan {
     /// What opens the way to another host, if that writes.
     pub(super) key: Option<String>,
     pub(super) selection: Selection,
-    /// Between two looks at a thread's counters.
+    /// Between two looks at a thread's counters; 0 for none, nothing to leave it to the sampler.
     pub(super) sample: Option<Duration>,
     pub(super) every_fault: bool,
 }
@@ -70,7 +70,8 @@ impl Plan {
             writer: self.writer.to_string(),
             sampling_ns: self
                 .sample
-                .and_then(|one| u64::try_from(one.as_nanos()).ok()),
+                .and_then(|one| u64::try_from(one.as_nanos()).ok())
+                .filter(|ns| *ns > 0),
             selection: self.selection.clone(),
             counters: Some(self.counters()),
             states: Some(self.selection.states.unwrap_or(StateSet::ALL)),

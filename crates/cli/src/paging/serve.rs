@@ -1,7 +1,8 @@
 //! The collector's process: what programs say and what can be seen of them from outside.
 
+use super::fault_curve::Curve;
 use super::faults::{FaultRecorder, Job as FaultJob};
-use super::sampling::{Sampler, Streams};
+use super::sampling::{Often, Sampler, Streams};
 use super::words::{Answer, Finished, Order};
 use crate::failure::Failure;
 use crate::launch;
@@ -17,7 +18,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Of the recording's limit, samples may take one part in so many.
 const SAMPLES_PART: u64 = 4;
@@ -29,7 +30,7 @@ const ORDER_BYTES_MAX: usize = 4096;
 pub(crate) struct Service {
     /// Where the programs and the collector meet.
     pub(crate) live: PathBuf,
-    /// Between two looks at threads, if they are to be looked at.
+    /// Between two looks at threads; 0 for none, nothing to leave it to the sampler.
     pub(crate) sample: Option<Duration>,
     /// Whether to record every page fault.
     pub(crate) every_fault: bool,
@@ -93,6 +94,11 @@ fn collect(service: &Service) -> Result<Vec<String>, Failure> {
         orders.read();
     }
     Ok(closing.close())
+}
+
+/// Why samples are missing, as a sentence.
+pub(super) fn unwritten(error: &io::Error) -> String {
+    format!("Samples are missing: cannot write them: {error}; free some space and record again.")
 }
 
 /// A line of its own, at once.
@@ -163,28 +169,41 @@ impl Watchers {
     fn watch(&mut self, process: u32, service: &Service) -> Vec<String> {
         let mut problems = Vec::new();
         let clock = self.setup.clock.unwrap_or(Clock::NANOS);
+        let limit = service.limit_bytes / SAMPLES_PART;
+        let streams = || Streams::new(self.setup.streams.clone(), clock, limit);
+        let mut often = match service.sample {
+            None => Often::ByItself,
+            Some(Duration::ZERO) => Often::Never,
+            Some(asked) => Often::Every(asked),
+        };
         if service.every_fault {
             let started = FaultRecorder::start(FaultJob {
                 process,
                 streams: &self.setup.streams,
                 limit_bytes: service.limit_bytes,
                 zero_ns: zero_ns(&clock),
+                curve: (often == Often::ByItself).then(|| Curve::new(streams(), clock)),
             });
             match started {
+                // When each page fault came is known better than by looking.
+                Ok(recorder) if often == Often::ByItself => {
+                    self.faults.push(recorder);
+                    often = Often::Never;
+                }
                 Ok(recorder) => self.faults.push(recorder),
                 Err(refused) => problems.push(refused.to_string()),
             }
         }
-        let limit = service.limit_bytes / SAMPLES_PART;
-        let streams = Streams::new(self.setup.streams.clone(), clock, limit);
-        let sampler = Sampler::new(process, service.sample, streams);
+        let now = clock.at(clock::now()).0;
+        let from_now =
+            |at_ns: u64| Instant::now() + Duration::from_nanos(at_ns.saturating_sub(now));
+        let window = (from_now(self.setup.from_ns), self.setup.to_ns.map(from_now));
+        let sampler = Sampler::new(process, often, window, streams());
         let (open, closed) = mpsc::channel();
         let thread = thread::Builder::new().name("sampler".to_owned());
         let started = thread.spawn(move || {
             let (streams, mut problems) = sampler.run(&closed);
-            problems.extend(streams.finish().err().map(|error| {
-                format!("Samples are missing: cannot write them: {error}; free some space and record again.")
-            }));
+            problems.extend(streams.finish().err().as_ref().map(unwritten));
             problems
         });
         match started {

@@ -2,8 +2,9 @@
 
 use super::collector::{Collector, CollectorError};
 use super::plan::{Plan, new_key};
-use crate::args::Size;
+use crate::args::{SampleInterval, Size};
 use fathomp_base::Clock;
+use fathomp_base::units::{duration, plural};
 use fathomp_paging::reader::{OpenError, Recording};
 use fathomp_paging::setup::{Setup, SetupError, Writer};
 use fathomp_paging::{DIRECTORY, MetaError, PagingMeta, TaskKind};
@@ -122,10 +123,10 @@ impl Session {
         // Before anything else is there: a recording that is cut off can be read, too.
         meta.write(&streams)?;
         let mut options = vec![format!("--limit-bytes={limit_bytes}")];
-        options.extend(
-            plan.sample
-                .map(|one| format!("--sample={}ns", one.as_nanos())),
-        );
+        options.extend(plan.sample.map(|one| match one.as_nanos() {
+            0 => format!("--sample={}", SampleInterval::NEVER),
+            ns => format!("--sample={ns}ns"),
+        }));
         options.extend(plan.every_fault.then(|| "--every-fault".to_owned()));
         let collector = Collector::begin(&live.0, &options)?;
         Ok(Self {
@@ -174,10 +175,14 @@ impl Session {
                 ..Recorded::default()
             });
         }
-        let mut recorded = Recorded::of(&Recording::open(&ended.streams)?);
+        let recording = Recording::open(&ended.streams)?;
+        let mut recorded = Recorded::of(&recording);
         recorded.problems.splice(0..0, ended.problems);
-        if recorded.tasks == 0 {
-            let why = nothing_recorded(&ended.live.0, shm::file_size_limit());
+        let why = match recorded.tasks {
+            0 => Some(nothing_recorded(&ended.live.0, shm::file_size_limit())),
+            _ => nothing_chosen(&recording, wall_ns),
+        };
+        if let Some(why) = why {
             recorded.problems.push(why.clone());
             ended.meta.problems.push(why);
             ended.meta.write(&ended.streams)?;
@@ -244,6 +249,25 @@ fn nothing_recorded(live: &Path, most: u64) -> String {
         );
     }
     "Nothing was recorded of paging: no process of the program loaded fathomp's library, which static programs and those with privileges cannot.".to_owned()
+}
+
+/// Why nothing of the tasks' states was recorded, if what was chosen leaves none.
+fn nothing_chosen(recording: &Recording, wall_ns: u64) -> Option<String> {
+    let from_ns = recording.meta().selection.from_ns;
+    if from_ns >= wall_ns {
+        return Some(format!(
+            "Only totals were recorded of paging: the part to record begins at {}, but the program ended after {}; give another --window.",
+            duration(from_ns as f64),
+            duration(wall_ns as f64)
+        ));
+    }
+    let part = recording
+        .part()
+        .filter(|part| part.recorded() == 0 && part.of() > 0)?;
+    Some(format!(
+        "Only totals were recorded of paging: --tasks chooses none of {}; give others.",
+        plural(part.of(), "task")
+    ))
 }
 
 /// The same writer, whose directories are there and are the same wherever the program goes.

@@ -92,6 +92,7 @@ impl Opened {
     /// Analyses it.
     pub(crate) fn facts(&self, settings: &Settings) -> Result<PagingFacts, SkylineError> {
         let mut beside = RelatedFiles::read(&self.directory);
+        let settings = &self.of_part(settings);
         let bins = Bins::read(&self.recorded, settings)?;
         let analysis = analyse(&bins, settings);
         let mut facts = PagingFacts {
@@ -121,6 +122,24 @@ impl Opened {
             .problems
             .extend(self.problems.iter().cloned());
         Ok(facts)
+    }
+
+    /// The settings, for the part of the run that was recorded, unless another is asked for.
+    fn of_part(&self, settings: &Settings) -> Settings {
+        let meta = self.recorded.recording().meta();
+        let mut settings = Settings {
+            sampled: meta.sampling_ns.is_some(),
+            ..settings.clone()
+        };
+        let origin = self.tasks().iter().map(|task| task.begin).min();
+        if (settings.from_ns, settings.to_ns) == (0, None)
+            && let Some(origin) = origin
+        {
+            let part = &meta.selection;
+            settings.from_ns = part.from_ns.saturating_sub(origin);
+            settings.to_ns = part.to_ns.map(|to| to.saturating_sub(origin).max(1));
+        }
+        settings
     }
 
     /// What to call the program.

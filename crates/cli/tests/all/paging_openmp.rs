@@ -2,7 +2,8 @@
 
 use crate::common::paging::{self, Seen, build, record};
 use crate::common::{self, run, two_regions};
-use fathomp_paging::MarkKind;
+use fathomp_paging::reader::Recording;
+use fathomp_paging::{Interval, MarkKind, TaskKind};
 
 /// Rounds of `teams.c`, and pages of the array that one goes through.
 const ROUNDS: usize = 8;
@@ -45,6 +46,102 @@ fn threads_are_recorded_with_regions_and_first_touches() {
     // The recording of regions is there as ever.
     let json = run(directory.path(), "--json regions recording").json();
     assert_eq!(common::instances(&json), [ROUNDS as u64; 2], "{json}");
+}
+
+#[test]
+fn the_runtime_s_own_reading_is_not_the_program_s() {
+    let directory = tempfile::tempdir().unwrap();
+    build(directory.path(), "bursts", &["-fopenmp", "-O1"]);
+    let mut io = Vec::new();
+    for reads in ["0", "300"] {
+        let options = ["--threads", "4", "--force"];
+        record(directory.path(), &options, &["./bursts", reads]).succeeded();
+        let seen = Seen::of(&directory.path().join("recording"));
+        seen.adds_up();
+        let (calls, bytes) = (seen.total("io_calls"), seen.total("bytes_read"));
+        assert!(calls < 20 || reads != "0", "{calls} calls: {seen:?}");
+        let stays: u64 = seen.tasks.iter().map(|task| task.stays_in("pread")).sum();
+        assert_eq!(stays, reads.parse::<u64>().unwrap(), "{seen:?}");
+        // What is taken out is neither seen nor made.
+        let (calls_seen, made) = seen.io_calls;
+        assert!(calls_seen <= made && made < 400, "{seen:?}");
+        io.push((calls, bytes));
+    }
+    // One more opens the file.
+    assert_eq!(
+        (io[1].0 - io[0].0, io[1].1 - io[0].1),
+        (301, 300 * 8),
+        "{io:?}"
+    );
+}
+
+#[test]
+fn samples_keep_to_the_tasks_and_the_part_that_were_chosen() {
+    let directory = tempfile::tempdir().unwrap();
+    build(directory.path(), "bursts", &["-fopenmp", "-O1"]);
+    let (from, to) = (100_000_000, 400_000_000);
+    for sample in ["--sample=1ms", "--sample=never", "--force"] {
+        let options = [
+            "--threads",
+            "4",
+            "--force",
+            "--tasks",
+            "0-1",
+            "--window",
+            "100ms..400ms",
+            sample,
+        ];
+        // Given twice, an option is refused.
+        let options = if sample == "--force" {
+            &options[..7]
+        } else {
+            &options[..]
+        };
+        record(directory.path(), options, &["./bursts"]).succeeded();
+        let recording = Recording::open(&directory.path().join("recording")).unwrap();
+        let mut recorded = 0;
+        for task in recording.tasks() {
+            let mut ns = 0;
+            let take = |interval: &Interval| {
+                let is_inside = interval.begin >= from && interval.end <= to;
+                assert!(is_inside, "{} {interval:?}", task.label());
+                ns += interval.end - interval.begin;
+            };
+            recording.visit(task.id, take).unwrap();
+            if task.kind == TaskKind::Thread {
+                assert!(ns <= to - from, "{}", task.label());
+                assert_eq!(ns > 0, recording.is_selected(task.id), "{}", task.label());
+                recorded += u32::from(ns > 0);
+            }
+        }
+        assert_eq!(recorded, 2);
+        let said = run(directory.path(), "skyline recording");
+        let text = said.text();
+        let is_known = |thread: u32| text.contains(&format!("thread {thread} "));
+        assert!(
+            is_known(0) && is_known(1) && !is_known(2) && !is_known(3),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn page_faults_have_their_moments_without_being_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    build(directory.path(), "bursts", &["-fopenmp", "-O1"]);
+    for option in ["--sample=1ms", "--faults", "--force"] {
+        let mut options = vec!["--threads", "1", "--force", option];
+        options.dedup();
+        record(directory.path(), &options, &["./bursts"]).succeeded();
+        let json = run(directory.path(), "--json skyline recording").json();
+        let counters = json["counters"].as_array().unwrap();
+        let faults = counters
+            .iter()
+            .find(|one| one["counter"] == "minor_faults")
+            .unwrap();
+        let shape = &faults["profiles"][0]["shape"];
+        assert_ne!(*shape, "unknown", "{option}: {faults}");
+    }
 }
 
 fn on_nodes(nodes: u32) {

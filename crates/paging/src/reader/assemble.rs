@@ -29,6 +29,10 @@ pub(super) struct Content {
     pub(super) exact: CounterSet,
     /// Time of which the samples are of this task.
     pub(super) sampled: (u64, u64),
+    /// The part of the run that was to be recorded, in nanoseconds of the recording.
+    pub(super) window: (u64, u64),
+    /// The tap tells of it, not samplers alone.
+    pub(super) is_tapped: bool,
     /// Samples after the last interval tell what no interval does.
     pub(super) outlived: bool,
     pub(super) selected: bool,
@@ -80,10 +84,15 @@ pub(super) fn assemble(
         });
         let names: Arc<[u32]> = names.collect();
         for ((source, _), task) in tasks {
+            if is_left_out(meta, source, &task) {
+                continue;
+            }
             let id = TaskId(assembled.tasks.len() as u32);
             let process = assembled.processes.len();
             let names = names.clone();
-            let (task, content) = of_task(id, process, &one, task, names, problems);
+            let (task, mut content) = of_task(id, process, &one, task, names, problems);
+            content.window = window(meta);
+            content.is_tapped = source == BY_TAP && task.kind == TaskKind::Thread;
             let has_intervals = !content.intervals.is_empty() || content.bins.is_some();
             if source != BY_TAP && !has_intervals && task.kind == TaskKind::Thread {
                 problems.strangers += 1;
@@ -192,6 +201,28 @@ fn noted(
     noted
 }
 
+/// The part of the run that was to be recorded. Hosts count it from when each began to record,
+/// which is not known so exactly.
+fn window(meta: &PagingMeta) -> (u64, u64) {
+    match meta.clocks.len() {
+        0 | 1 => (
+            meta.selection.from_ns,
+            meta.selection.to_ns.unwrap_or(u64::MAX),
+        ),
+        _ => (0, u64::MAX),
+    }
+}
+
+/// Whether a task is left out: samplers that nobody asked for tell of threads that are recorded,
+/// and of machines and processes.
+fn is_left_out(meta: &PagingMeta, source: u32, task: &GatheredTask) -> bool {
+    let kind = || read::<TaskNote>(task.notes.clone()).kind;
+    source != BY_TAP
+        && meta.sampling_ns.is_none()
+        && task.intervals.is_empty()
+        && kind().is_none_or(|kind| kind == TaskKind::Thread)
+}
+
 /// First and last tick of a task, by its note or else its blocks.
 pub(super) fn extent(note: &TaskNote, task: &GatheredTask) -> (Option<Ticks>, Option<Ticks>) {
     let blocks = || {
@@ -245,6 +276,8 @@ fn of_task(
             TaskKind::Thread => of.process.exact,
             TaskKind::Sampled => CounterSet::NONE,
         },
+        window: (0, u64::MAX),
+        is_tapped: false,
         outlived: matches!(ending, Ending::Lost | Ending::Running),
         sampled: task.sampled.unwrap_or((0, u64::MAX)),
         selected: note.selected.unwrap_or(true),

@@ -10,6 +10,9 @@
 //!
 //! Counters that only samples know are handed out as sampled, cut at intervals' ends
 //! in the same way.
+//!
+//! Where a part of the run was to be recorded, an interval across its edge is cut there, and what
+//! lies outside is left out.
 
 use super::assemble::Content;
 use super::gather::BlockAt;
@@ -81,7 +84,9 @@ impl<'a, F: FnMut(&Interval)> Joiner<'a, F> {
     /// The next interval.
     pub(super) fn interval(&mut self, interval: &Interval, is_bin: bool) -> Result<(), VisitError> {
         let (begin, end) = (interval.begin, interval.end);
-        if self.cursor.says_nothing(begin, end) && !self.has_carried {
+        let (from, to) = self.cursor.content.window;
+        let is_cut = !is_bin && (begin < from && from < end || begin < to && to < end);
+        if !is_cut && self.cursor.says_nothing(begin, end) && !self.has_carried {
             self.at = end;
             self.cursor.at = end;
             self.is_first = false;
@@ -98,7 +103,7 @@ impl<'a, F: FnMut(&Interval)> Joiner<'a, F> {
             self.carry(&between);
         }
         self.is_first = false;
-        let is_split = !is_bin && self.cursor.next_at().is_some_and(|at| at < end);
+        let is_split = is_cut || !is_bin && self.cursor.next_at().is_some_and(|at| at < end);
         if is_split {
             self.split(interval)?;
         } else {
@@ -118,7 +123,12 @@ impl<'a, F: FnMut(&Interval)> Joiner<'a, F> {
         let mut so_far = Shown::default();
         let mut given = Counts::ZERO;
         loop {
-            let cut = self.cursor.next_at().filter(|at| *at < end).unwrap_or(end);
+            let (from, to) = self.cursor.content.window;
+            let cuts = [self.cursor.next_at(), Some(from), Some(to)]
+                .into_iter()
+                .flatten();
+            let cuts = cuts.filter(|at| *at > piece.begin && *at < end);
+            let cut = cuts.min().unwrap_or(end);
             let shown = self.cursor.advance(cut, self.exact, Weigh::Yes)?;
             so_far.covered += shown.covered;
             for (sum, weight) in so_far.weights.0.iter_mut().zip(shown.weights.0) {
@@ -134,7 +144,8 @@ impl<'a, F: FnMut(&Interval)> Joiner<'a, F> {
                 given.0[number] += *count;
             }
             piece.end = cut;
-            if self.view.shows(&piece) {
+            let is_inside = piece.begin >= from && cut <= to;
+            if is_inside && self.view.shows(&piece) {
                 self.hand_out(&piece, &shown.sampled);
             }
             if cut == end {
@@ -176,14 +187,19 @@ impl<'a, F: FnMut(&Interval)> Joiner<'a, F> {
         self.at = self.at.max(last.unwrap_or(0));
         let left = self.cursor.advance(self.at, self.exact, Weigh::No)?.sampled;
         // Of intervals that are not shown, or of none.
-        if (self.view.from, self.view.to) == (0, u64::MAX) {
+        let (from, to) = content.window;
+        if (self.view.from, self.view.to, from, to) == (0, u64::MAX, 0, u64::MAX) {
             self.carry(&left);
         }
         // A task that was killed, or never told anything, did more than its
         // intervals say.
-        let all = content.outlived || last.is_none();
+        let all = content.outlived || !content.is_tapped && last.is_none();
         // Samples are of this task up to here.
-        let until = content.sampled.1;
+        let until = content.sampled.1.min(to);
+        if self.at < from {
+            self.cursor.advance(from, self.exact, Weigh::No)?;
+            self.at = from;
+        }
         while let Some(sample) = self.cursor.next
             && self.at.max(sample.since) < until
         {
@@ -218,7 +234,7 @@ fn rest(begin: u64, end: u64, merged: u64) -> Interval {
         begin,
         end,
         state: State::active(Activity::Compute),
-        cause: Cause::NONE,
+        cause: Cause::UNSEEN,
         counts: Counts::ZERO,
         merged,
     }

@@ -40,7 +40,8 @@ impl Recording {
     /// Hands out the intervals of a task in order of time. An interval may not be
     /// kept without being copied. Where the task was sampled, intervals are split
     /// at the samples, and their counts shared out in the proportions that the
-    /// samples show; totals stay exact.
+    /// samples show; totals stay exact. What only samples tell, in no state that anybody saw, has
+    /// the cause [`Cause::UNSEEN`]. Of a task that was not to be recorded there is nothing.
     ///
     /// # Errors
     /// If there is no such task, or its streams cannot be read any more.
@@ -64,7 +65,9 @@ impl Recording {
             handed += 1;
             each(interval);
         };
-        let mut visited = if content.samples.is_empty() {
+        let mut visited = if !content.selected {
+            Visited::default()
+        } else if content.samples.is_empty() && content.window == (0, u64::MAX) {
             let mut each = count;
             Blocks::new(self, content, view).intervals(&mut |interval, _| {
                 each(interval);

@@ -110,6 +110,52 @@ fn what_no_sample_covers_is_like_the_rest() {
 }
 
 #[test]
+fn an_interval_across_the_edge_of_the_part_to_record_is_cut_there() {
+    let part = |samples: &[(u64, u64)]| {
+        let mut builder = Builder::new();
+        builder.meta().selection.from_ns = 300;
+        builder.meta().selection.to_ns = Some(600);
+        let task = builder.task();
+        task.stay(1_000, COMPUTE, counts(FAULTS, 100));
+        for (at, rise) in samples {
+            task.sample(*at, counts(FAULTS, *rise));
+        }
+        of(&visit(&builder.build(), View::ALL), FAULTS)
+    };
+    let known = part(&[(300, 10), (450, 40), (600, 0), (1_000, 50)]);
+    assert_eq!(known, [(300, 450, 40), (450, 600, 0)]);
+    // A sample across the edge is shared out by time.
+    let known = part(&[(200, 0), (400, 50), (1_000, 50)]);
+    assert_eq!(known, [(300, 400, 25), (400, 600, 16)]);
+    // Without samples, time is all there is.
+    assert_eq!(part(&[]), [(300, 600, 30)]);
+}
+
+#[test]
+fn samples_of_a_task_that_was_not_to_be_recorded_are_no_record_of_it() {
+    let mut builder = Builder::new();
+    let task = builder.task();
+    task.note().selected = Some(false);
+    task.sample(250, counts(FAULTS, 10))
+        .sample(500, Counts::ZERO);
+    assert_eq!(visit(&builder.build(), View::ALL), []);
+}
+
+#[test]
+fn what_only_samples_tell_is_in_no_state_that_was_seen() {
+    let mut builder = Builder::new();
+    let task = builder.task();
+    task.note().ending = Some(Ending::Lost);
+    task.stay(200, COMPUTE, counts(FAULTS, 1))
+        .sample(200, counts(FAULTS, 1))
+        .sample(500, counts(FAULTS, 7));
+    let found = visit(&builder.build(), View::ALL);
+    let causes: Vec<_> = found.iter().map(|one| one.cause).collect();
+    assert_eq!(causes, [Cause::NONE, Cause::UNSEEN]);
+    assert_eq!(of(&found, FAULTS), [(0, 200, 1), (200, 500, 7)]);
+}
+
+#[test]
 fn samples_of_a_small_part_say_nothing_of_the_whole() {
     let mut builder = Builder::new();
     builder

@@ -58,11 +58,16 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => folded.forEach((one) => { one.open = false; }));
 
-const duration = (ns) => {
+// A number: with three digits, or at a tick of an axis, with as many as its steps need.
+const digits = (value, step) => {
+  if (!step) return Number(value.toPrecision(3));
+  return Number(value.toFixed(Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)))));
+};
+const duration = (ns, step) => {
   for (const [scale, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
-    if (Math.abs(ns) >= scale) return `${Number((ns / scale).toPrecision(3))} ${unit}`;
+    if (Math.abs(ns) >= scale) return `${digits(ns / scale, step && step / scale)} ${unit}`;
   }
-  return ns === 0 ? "0" : `${Math.round(ns)} ns`;
+  return ns === 0 ? "0" : `${digits(ns, step ?? 1)} ns`;
 };
 const roundStep = (rough) => {
   const power = 10 ** Math.floor(Math.log10(rough));

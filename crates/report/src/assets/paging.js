@@ -18,16 +18,18 @@ const recordOf = (packed, begin, step) => {
   return { at, between: (from, to) => at(to) - at(from), total: sums[sums.length - 1] };
 };
 
-const amountOf = (value, bytes) => {
+const amountOf = (value, bytes, step) => {
   const units = bytes ? [[2 ** 40, " TiB"], [2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"]] : [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]];
-  const [scale, unit] = units.find(([least]) => Math.abs(value) >= least) ?? [1, bytes ? " B" : ""];
-  return `${Number((value / scale).toPrecision(3))}${unit}`;
+  if (step && value === 0) return "0";
+  const [scale, unit] = units.find(([least]) => Math.abs(step ?? value) >= least) ?? [1, bytes ? " B" : ""];
+  return `${digits(value / scale, step && step / scale)}${unit}`;
 };
 
-// Values in a box: its scale begins at 0 and ends at a round number.
-const boxOf = (self, top, tall, most, label, title) => {
+// Values in a box: its scale begins at 0 and ends at a round number, in powers of `base`.
+const boxOf = (self, top, tall, most, label, title, base = 1000) => {
   const { context, colour } = self;
-  const step = roundStep(Math.max(most, Number.MIN_VALUE) / 3);
+  const unit = base ** Math.max(0, Math.floor(Math.log(Math.max(most / 3, 1)) / Math.log(base)));
+  const step = roundStep(Math.max(most / 3 / unit, 1e-300)) * unit;
   const end = Math.max(step, Math.ceil(most / step - 1e-9) * step);
   const y = (value) => top + tall - (Math.min(value, end) / end) * tall;
   context.textAlign = "right";
@@ -35,7 +37,7 @@ const boxOf = (self, top, tall, most, label, title) => {
     context.fillStyle = colour("rule");
     context.fillRect(self.left, Math.round(y(tick)), self.width - self.left - self.right, 1);
     context.fillStyle = colour("soft");
-    context.fillText(label(tick), self.left - 8, y(tick));
+    context.fillText(label(tick, step), self.left - 8, y(tick));
   }
   if (title) {
     context.fillStyle = colour("soft");
@@ -133,7 +135,7 @@ const paging = (data) => {
         const sums = new Float64Array(self.columns());
         layers.forEach(({ values }) => values.forEach((value, column) => { sums[column] += value; }));
         const most = sums.reduce((a, b) => Math.max(a, b), 0);
-        const y = boxOf(self, top, tall, most, (value) => amountOf(value, counter.bytes), `${counter.title}${unit()}`);
+        const y = boxOf(self, top, tall, most, (value, step) => amountOf(value, counter.bytes, step), `${counter.title}${unit()}`, counter.bytes ? 1024 : 1000);
         const below = new Float64Array(self.columns());
         for (const { values, colour: name } of layers) {
           context.fillStyle = colour(name);
@@ -294,7 +296,7 @@ const paging = (data) => {
           const beside = Math.max(0, overlap(column, ...record.life) - within);
           return (sum + beside * record.background) / length;
         };
-        const label = (value) => amountOf(value, chosen().bytes);
+        const label = (value, step) => amountOf(value, chosen().bytes, step);
         const panels = [
           ["counter", (column) => counts.at(at(column + 1)), "accent", false],
           ["rate, per second", rate, "ink", true],
@@ -303,7 +305,7 @@ const paging = (data) => {
         panels.forEach(([title, of, name, filled], panel) => {
           const top = space - 6 + panel * (tall + space);
           const values = Array.from({ length: columns }, (_, column) => of(column));
-          const y = boxOf(self, top, tall, values.reduce((a, b) => Math.max(a, b), 0), label, title);
+          const y = boxOf(self, top, tall, values.reduce((a, b) => Math.max(a, b), 0), label, title, chosen().bytes ? 1024 : 1000);
           context.beginPath();
           context.moveTo(self.left, y(filled ? 0 : values[0]));
           values.forEach((value, column) => {

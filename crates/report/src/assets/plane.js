@@ -20,7 +20,7 @@ const timeAxis = (begin, end, phaseEnds = null) => {
     planes: [],
     place: (ns) => (axis.logical ? phaseAt(ns) : ns),
     full: () => (axis.logical ? [0, edges.length - 1] : [begin, Math.max(end, begin + 1)]),
-    label: (place) => (axis.logical ? `phase ${Math.round(place) + 1}` : duration(place - begin)),
+    label: (place, step) => (axis.logical ? `phase ${Math.round(place) + 1}` : duration(place - begin, step)),
     setView: (from, to) => {
       const [first, last] = axis.full();
       const least = axis.logical ? 1 : Math.max((last - first) * 1e-6, 10);
@@ -138,7 +138,7 @@ const plane = (root, axis, shape) => {
       context.fillStyle = colour("rule");
       context.fillRect(at, y - 4, 1, 5);
       context.fillStyle = colour("soft");
-      context.fillText(axis.label(tick), Math.max(at, self.left), y + 10);
+      context.fillText(axis.label(tick, step), Math.max(at, self.left), y + 10);
     }
   };
 

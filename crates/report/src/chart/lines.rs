@@ -34,17 +34,14 @@ pub(crate) fn line_chart(label: String, y_title: &str, series: &[Series]) -> Cha
     let threads_max = all_x(series).fold(2.0, f64::max);
     let value_max = most(series).max(1.0);
     let y_top = (value_max * 1.15).min(threads_max * 1.15).max(1.25);
-    draw_all(label, y_title, series, y_top, |value| {
-        tidy(value).to_string()
-    })
+    draw_all(label, y_title, series, y_top)
 }
 
 /// Curves over thread counts from 1, as high as they reach.
 pub(crate) fn curves_chart(label: String, y_title: &str, series: &[Series]) -> Chart {
     let highest = most(series);
     let y_top = if highest > 0.0 { highest * 1.15 } else { 1.0 };
-    let y_label = if y_top < 0.1 { units::ratio } else { short };
-    draw_all(label, y_title, series, y_top, y_label)
+    draw_all(label, y_title, series, y_top)
 }
 
 /// The highest point, that of the ideal apart.
@@ -55,13 +52,7 @@ fn most(series: &[Series]) -> f64 {
     values.filter(|y| y.is_finite()).fold(0.0, f64::max)
 }
 
-fn draw_all(
-    label: String,
-    y_title: &str,
-    series: &[Series],
-    y_top: f64,
-    y_label: impl Fn(f64) -> String,
-) -> Chart {
+fn draw_all(label: String, y_title: &str, series: &[Series], y_top: f64) -> Chart {
     let threads_max = all_x(series).fold(2.0, f64::max);
     let right = PLOT.x + PLOT.w;
     let bottom = PLOT.y + PLOT.h;
@@ -86,7 +77,7 @@ fn draw_all(
         height: HEIGHT,
         plot: PLOT,
         x_ticks: x.ticks_at(x_values, 24.0, |value| format!("{value:.0}")),
-        y_ticks: y.ticks(6, y_label),
+        y_ticks: y.ticks(6, short),
         right_ticks: Vec::new(),
         right_title: String::new(),
         x_title: "threads".to_owned(),

@@ -193,9 +193,9 @@ pub(crate) fn short(value: f64) -> String {
     } else if scaled.abs() >= 0.0995 || scaled == 0.0 {
         format!("{scaled:.2}")
     } else {
-        // Two digits that say something, of what is no zero.
+        // Three digits that say something, of what is no zero: steps may be 2.5.
         let zeros = (-scaled.abs().log10().floor()).clamp(1.0, 9.0) as usize;
-        format!("{scaled:.decimals$}", decimals = zeros + 1)
+        format!("{scaled:.decimals$}", decimals = zeros + 2)
     };
     let text = if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -209,6 +209,35 @@ pub(crate) fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_say_where_they_are() {
+        let value = |label: &str| -> f64 {
+            let (number, unit) = match label.split_at(label.len() - 1) {
+                (number, "k") => (number, 1e3),
+                (number, "M") => (number, 1e6),
+                _ => (label, 1.0),
+            };
+            number.parse::<f64>().unwrap() * unit
+        };
+        let tops = (0..9).flat_map(|power| (1..100).map(move |top| (power, f64::from(top) * 0.13)));
+        for (power, top) in tops {
+            let top = top * 10f64.powi(power - 3);
+            for wanted in [3, 5, 6] {
+                let scale = Scale::linear(0.0, top, 0.0, 1e9);
+                let ticks = scale.ticks(wanted, short);
+                let values: Vec<f64> = ticks.iter().map(|tick| value(&tick.label)).collect();
+                for (tick, value) in ticks.iter().zip(&values) {
+                    let place = scale.value_at(tick.at);
+                    assert!(
+                        (place - value).abs() < 1e-6 * top,
+                        "{place}: {}",
+                        tick.label
+                    );
+                }
+            }
+        }
+    }
 
     fn mark(x: f64, y: f64) -> Mark {
         Mark {

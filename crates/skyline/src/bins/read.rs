@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::source::Source;
 use crate::spread::{Edges, Grid, Outside, Spread, Steps};
 use crate::words;
-use fathomp_paging::{Counter, Interval, State, Task};
+use fathomp_paging::{Cause, Counter, Interval, State, Task};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -254,8 +254,10 @@ impl OneTask<'_> {
         }
         self.intervals += 1;
         self.merged = self.merged.saturating_add(interval.merged.max(1));
-        let state_ns = &mut self.states_ns[interval.state.index()];
-        *state_ns = state_ns.saturating_add(inside_ns);
+        if interval.cause != Cause::UNSEEN {
+            let state_ns = &mut self.states_ns[interval.state.index()];
+            *state_ns = state_ns.saturating_add(inside_ns);
+        }
         self.seen = Some(match self.seen {
             None => (begin, end),
             Some((first, last)) => (first.min(begin), last.max(end)),

@@ -179,6 +179,8 @@ pub enum Fact {
         total: u64,
         /// Part of them that lies in long intervals.
         share: f64,
+        /// Sampling was asked for, and did not tell.
+        sampled: bool,
     },
     /// The peaks that are kept are no picture of the record.
     ManyPeaks {

@@ -52,7 +52,7 @@ pub enum Resource {
     Memory,
     /// Disks and swap: pages read.
     DiskReads,
-    /// Disks: blocks made dirty, to be written.
+    /// Files: pages made dirty. When they are written to a disk is not known.
     DiskWrites,
     /// Swap: pages read back, of the whole machine.
     SwapReads,
@@ -67,9 +67,10 @@ impl Resource {
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Memory => "memory",
+            // How many pages a fault brings is not known.
+            Self::Memory => "memory (faults)",
             Self::DiskReads => "disks (reads)",
-            Self::DiskWrites => "disks (writes)",
+            Self::DiskWrites => "pages made dirty",
             Self::SwapReads => "swap (reads)",
             Self::SwapWrites => "swap (writes)",
             Self::Network => "network",

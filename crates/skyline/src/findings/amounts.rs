@@ -4,7 +4,7 @@ use crate::correlate;
 use crate::facts::{Analysis, CounterFacts, Fact, Shape};
 use crate::shape::COUNTS_MIN;
 use fathomp_base::units;
-use fathomp_paging::{Activity, State, TaskKind};
+use fathomp_paging::{Activity, CounterSet, State, TaskKind};
 
 /// Part of the counts in one activity, and how far it has to exceed the part of time.
 const MOST: f64 = 0.5;
@@ -70,7 +70,9 @@ fn activity(analysis: &Analysis, facts: &CounterFacts, say: &mut impl FnMut(Fact
     let total: f64 = counts.iter().sum();
     // Faults of the shared memory are communication by themselves.
     let is_of_nodes = facts.counter.name().starts_with("dsm_");
-    if time <= 0.0 || draws < 1.0 || is_of_nodes {
+    // What only samplers see has no state.
+    let is_of_samplers = CounterSet::SAMPLED_ONLY.contains(facts.counter);
+    if time <= 0.0 || draws < 1.0 || is_of_nodes || is_of_samplers {
         return;
     }
     for activity in Activity::ALL {

@@ -1,7 +1,6 @@
 //! Facts in words.
 
-use crate::facts::{Analysis, Axis, Fact, Load, Period};
-use crate::shape::VAGUE_MAX;
+use crate::facts::{Analysis, Axis, Fact, Load, Period, Resource};
 use crate::words;
 use fathomp_base::{text, units};
 use fathomp_paging::TaskId;
@@ -193,16 +192,16 @@ pub(super) fn sentence(fact: &Fact, analysis: &Analysis) -> String {
             counter,
             total,
             share,
+            sampled,
         } => format!(
-            "when {} {} came is not known: {}; record with --sample to learn it",
+            "when {} {} came is not known: {} of them lie in intervals longer than a thirtieth of \
+             the run, or without length{}",
             words::count(*total),
             words::noun(*counter),
-            match *share > VAGUE_MAX {
-                true => format!(
-                    "{} of them lie in intervals longer than a thirtieth of the run, or without length",
-                    units::percent(*share)
-                ),
-                false => "they lie in very few intervals".to_owned(),
+            units::percent(*share),
+            match *sampled {
+                true => "",
+                false => "; record with --sample 1ms to learn it",
             }
         ),
         Fact::ManyPeaks {
@@ -264,11 +263,27 @@ fn periods(axis: Axis, wall: Option<&Period>, phases: Option<&Period>) -> String
 }
 
 fn peak_load(load: &Load) -> String {
+    let pages = units::count(load.pages_per_second.round().clamp(0.0, 1e18) as u64);
+    let bytes = units::bytes(load.bytes_per_second.clamp(0.0, 1e18) as u64);
+    let what = match load.resource {
+        // A fault may bring many pages.
+        Resource::Memory => {
+            format!(
+                "at most {pages} {} come in a second",
+                words::noun(load.counter)
+            )
+        }
+        Resource::DiskWrites => format!(
+            "at most {pages} pages of files ({bytes}) are made dirty in a second; when they reach \
+             a disk is not known"
+        ),
+        _ => format!(
+            "the highest load on {} is {pages} pages a second ({bytes}/s)",
+            load.resource.title()
+        ),
+    };
     format!(
-        "the highest load on {} is {} pages a second ({}/s), at {} for {}",
-        load.resource.title(),
-        units::count(load.pages_per_second.round().clamp(0.0, 1e18) as u64),
-        units::bytes(load.bytes_per_second.clamp(0.0, 1e18) as u64),
+        "{what}, at {} for {}",
         words::ns(load.from_ns),
         words::ns(load.to_ns - load.from_ns)
     )

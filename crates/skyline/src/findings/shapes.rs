@@ -14,7 +14,7 @@ const MULTIPLE_MAX: f64 = 6.5;
 
 pub(super) fn find(about: &About<'_>, settings: &Settings, say: &mut impl FnMut(Fact, String)) {
     let profile = about.profile;
-    shape(about, say);
+    shape(about, settings, say);
     if let Some((axis, best)) = period(about) {
         let evidence = evidence(&best, axis);
         say(best_fact(about, axis), evidence);
@@ -53,7 +53,7 @@ pub(super) fn find(about: &About<'_>, settings: &Settings, say: &mut impl FnMut(
     }
 }
 
-fn shape(about: &About<'_>, say: &mut impl FnMut(Fact, String)) {
+fn shape(about: &About<'_>, settings: &Settings, say: &mut impl FnMut(Fact, String)) {
     let profile = about.profile;
     let (counter, states) = (about.counter, about.states());
     // What all states show needs no saying for each.
@@ -113,6 +113,7 @@ fn shape(about: &About<'_>, say: &mut impl FnMut(Fact, String)) {
                 counter,
                 total: profile.total,
                 share: profile.vague_share,
+                sampled: settings.sampled,
             },
             evidence,
         ),

@@ -1,8 +1,8 @@
 //! Sums are exact in any order, and no input makes the analysis panic or say NaN.
 
-use fathomp_paging::{Counter, Interval, Mark, MarkKind, State, StateSet, TaskKind};
+use fathomp_paging::{Cause, Counter, Interval, Mark, MarkKind, State, StateSet, TaskKind};
 use fathomp_skyline::testing::{Synthetic, interval};
-use fathomp_skyline::{Bins, Memory, ProblemKind, Selection, Settings, analyse};
+use fathomp_skyline::{Bins, Memory, ProblemKind, Selection, Settings, Shape, analyse};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -269,6 +269,54 @@ fn a_window_outside_shows_the_whole_and_says_so() {
             .iter()
             .any(|one| one.kind == ProblemKind::WindowOutside)
     );
+}
+
+#[test]
+fn what_was_only_sampled_takes_no_time_in_any_state() {
+    let mut made = Synthetic::new(2, 1_000_000_000);
+    let samples = || (1..400).map(|at| (at * 2_000_000, 3));
+    for task in 0..2 {
+        let computing = fathomp_paging::Activity::Compute;
+        made.counts(task, computing, Counter::MinorFaults, samples());
+    }
+    for interval in &mut made.memory.intervals[1] {
+        interval.cause = Cause::UNSEEN;
+    }
+    let settings = Settings::default();
+    let analysis = analyse(&Bins::read(&made.memory, &settings).unwrap(), &settings);
+    let [told, untold] = &analysis.tasks[..] else {
+        panic!("two tasks");
+    };
+    assert!(told.recorded_ns() > 0 && untold.recorded_ns() == 0);
+    assert_eq!(told.totals, untold.totals);
+}
+
+#[test]
+fn few_short_intervals_say_well_when() {
+    let mut made = Synthetic::new(1, 1_000_000_000);
+    let bursts = (1..5).map(|at| (at * 200_000_000, 1_000));
+    made.counts(
+        0,
+        fathomp_paging::Activity::Compute,
+        Counter::MinorFaults,
+        bursts,
+    );
+    // A hundredth of the run each.
+    let all = std::mem::take(&mut made.memory.intervals[0]);
+    made.memory.intervals[0] = all
+        .into_iter()
+        .filter(|one| !one.counts.is_zero())
+        .map(|one| Interval {
+            begin: one.end - 10_000_000,
+            ..one
+        })
+        .collect();
+    let settings = Settings::default();
+    let analysis = analyse(&Bins::read(&made.memory, &settings).unwrap(), &settings);
+    let profile = &analysis.counters[0].profiles[0];
+    assert_eq!((profile.total, profile.intervals), (4_000, 4));
+    assert_eq!(profile.skyline.peaks.len(), 4);
+    assert_ne!(profile.shape, Shape::Unknown);
 }
 
 #[test]

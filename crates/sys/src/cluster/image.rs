@@ -190,6 +190,26 @@ pub fn modules_named(names: &[&str], inside: usize) -> Vec<Range<usize>> {
     found
 }
 
+/// Where the module lies whose file is in the same directory, or one below it, as that of the
+/// module that contains `inside`, beside that module itself; the first there is.
+#[must_use]
+pub fn module_beside(inside: usize) -> Option<Range<usize>> {
+    let mut modules = Vec::new();
+    each_module(|module| {
+        let start = module.loads().map(|(_, range)| range.start).min();
+        let end = module.loads().map(|(_, range)| range.end).max();
+        if let (Some(start), Some(end)) = (start, end) {
+            modules.push((module.name.to_vec(), start..end));
+        }
+        true
+    });
+    let (name, own) = modules.iter().find(|(_, range)| range.contains(&inside))?;
+    let directory = &name[..=name.iter().rposition(|byte| *byte == b'/')?];
+    let beside =
+        |(name, range): &&(Vec<u8>, Range<usize>)| name.starts_with(directory) && range != own;
+    modules.iter().find(beside).map(|(_, range)| range.clone())
+}
+
 /// Whether the program itself was linked with the library `name`.
 #[must_use]
 pub fn program_needs(name: &str) -> bool {

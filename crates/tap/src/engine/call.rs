@@ -64,7 +64,34 @@ impl Effect {
 /// A thread's stay in a call.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Stay(Option<Token>);
+pub(crate) enum Stay {
+    /// One that ends by this.
+    Of(Token),
+    /// One of fathomp's runtime, for which nothing changes.
+    Ours,
+    /// One that is not told.
+    None,
+}
+
+/// A function in front that fathomp's runtime may have called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallBy {
+    /// The function.
+    pub(crate) call: &'static Call,
+    /// The runtime has called it: that is not the program's I/O.
+    pub(crate) ours: bool,
+}
+
+impl CallBy {
+    /// The thread enters the call.
+    #[inline(always)]
+    pub(crate) fn enter(self, activity: Activity) -> Stay {
+        match self.ours {
+            true => Stay::Ours,
+            false => self.call.enter(activity),
+        }
+    }
+}
 
 impl Call {
     /// The function of that name.
@@ -109,10 +136,11 @@ impl Call {
     #[inline(never)]
     fn enter_at(&self, activity: Activity, sealed: bool, perhaps: bool, frame: usize) -> Stay {
         let Some(mut turn) = Turn::take(frame) else {
-            return Stay(None);
+            return Stay::None;
         };
         let call = self.top(activity, sealed);
-        Stay(turn.own().enter(call, frame, perhaps))
+        let token = turn.own().enter(call, frame, perhaps);
+        token.map_or(Stay::None, Stay::Of)
     }
 
     #[inline]
@@ -168,8 +196,14 @@ impl Stay {
 
     #[inline(never)]
     fn end(self, effect: Effect, counts: bool) {
-        let Some(token) = self.0 else { return };
+        if matches!(self, Self::None) {
+            return;
+        }
         let Some(mut turn) = Turn::take(frame()) else {
+            return;
+        };
+        let Self::Of(token) = self else {
+            turn.thread().leave_out(effect.counted);
             return;
         };
         turn.thread().saw(effect.counted);
@@ -183,7 +217,7 @@ impl Stay {
 
     /// The call ends; it did nothing after all.
     pub(crate) fn take_back(self) {
-        if let Some(token) = self.0
+        if let Self::Of(token) = self
             && let Some(mut turn) = Turn::take(frame())
         {
             turn.own().take_back(token);

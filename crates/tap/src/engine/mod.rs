@@ -6,17 +6,18 @@
 //! * [`thread`]: both, and the thread's sink, for the thread itself;
 //! * [`blocks`]: where that lies;
 //! * [`turn`]: the right to touch it, which code that interrupts the tap does not get;
-//! * [`call`]: a function in front, and a stay in it;
+//! * [`call`]: a function in front, and a stay in it; [`ours`]: whose code calls it;
 //! * [`process`]: the process's sink, from load over forks to the end.
 
 pub(crate) mod blocks;
 mod call;
 mod kernel_calls;
 mod meter;
+pub(crate) mod ours;
 mod pace;
 pub(crate) mod process;
 mod stays;
 pub(crate) mod thread;
 pub(crate) mod turn;
 
-pub(crate) use call::{Call, Effect, Stay};
+pub(crate) use call::{Call, CallBy, Effect, Stay};

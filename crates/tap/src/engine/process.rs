@@ -2,7 +2,7 @@
 
 use super::thread::{self, SLOT, Thread};
 use super::turn::{Turn, frame};
-use super::{blocks, pace};
+use super::{blocks, ours, pace};
 use crate::front::stdio;
 use crate::sink::{EndFacts, Hooks, Process};
 use fathomp_launch::names::PAGING;
@@ -83,6 +83,7 @@ pub(crate) fn begin() {
         let _ = KEY.set(key);
     }
     pace::begin(process.setup().exit_reading_min_ns);
+    ours::find();
     READS.store(process.setup().read_counters, Ordering::Relaxed);
     set_sink(Some(process));
     // SAFETY: a function that stays; the C library takes a handler of no library.

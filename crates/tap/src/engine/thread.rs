@@ -41,7 +41,7 @@ pub(crate) struct Thread {
     /// Calls that the tap saw and that the kernel counts as reading or writing.
     seen: AtomicU64,
     /// Such calls in the kernel's count that are not the program's: from before the thread was
-    /// recorded, and our own looks at that count.
+    /// recorded, our own looks at that count, and what fathomp's runtime reads and writes.
     not_counted: AtomicU64,
     os_id: AtomicU32,
     /// What a thread that is being created is to run, and with what.
@@ -147,7 +147,13 @@ impl Thread {
         self.seen.store(seen + calls, Ordering::Relaxed);
     }
 
-    /// Those calls.
+    /// Calls that the kernel counts were made, and not by the program.
+    #[cold]
+    pub(super) fn leave_out(&self, calls: u64) {
+        self.not_counted.fetch_add(calls, Ordering::Relaxed);
+    }
+
+    /// Those calls that the tap saw.
     pub(super) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }

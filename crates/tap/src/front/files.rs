@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 // The mode is there only if the flags say so; passing on what lies in its place otherwise
 // does no harm.
 front! {
-    |call| call.enter(Activity::Io), |stay, result| {
+    io |call| call.enter(Activity::Io), |stay, result| {
         is_file(result);
         stay.leave_with(Effect::NONE);
     };
@@ -25,7 +25,7 @@ front! {
 }
 
 front! {
-    |call| {
+    io |call| {
         forget(file);
         call.enter(Activity::Io)
     }, |stay, result| stay.leave_with(Effect::NONE);
@@ -33,7 +33,7 @@ front! {
 }
 
 front! {
-    |call| call.enter(Activity::Io), |stay, result| stay.leave_with(Effect::NONE);
+    io |call| call.enter(Activity::Io), |stay, result| stay.leave_with(Effect::NONE);
     fsync(file: c_int) -> c_int;
     fdatasync(file: c_int) -> c_int;
     syncfs(file: c_int) -> c_int;
@@ -83,7 +83,7 @@ fn is_at_end(folder: *const libc::DIR) -> bool {
 }
 
 front! {
-    |call| is_at_end(folder).then(|| call.enter(Activity::Io)), |stay, result| {
+    io |call| is_at_end(folder).then(|| call.enter(Activity::Io)), |stay, result| {
         if let Some(stay) = stay {
             stay.leave_with(Effect::NONE);
         }
@@ -97,7 +97,7 @@ fn waits(command: c_int) -> bool {
 }
 
 front! {
-    |call| waits(command).then(|| call.enter(Activity::Io)), |stay, result| {
+    io |call| waits(command).then(|| call.enter(Activity::Io)), |stay, result| {
         if let Some(stay) = stay {
             stay.leave_with(Effect::NONE);
         } else if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {

@@ -7,7 +7,7 @@ use libc::{iovec, off64_t};
 use std::ffi::{c_int, c_uint, c_void};
 
 front! {
-    |call| call.enter(activity(file)), |stay, result| stay.leave_with(Effect::read(result));
+    io |call| call.enter(activity(file)), |stay, result| stay.leave_with(Effect::read(result));
     read | __read(file: c_int, buffer: *mut c_void, bytes: usize) -> isize;
     __read_chk(file: c_int, buffer: *mut c_void, bytes: usize, most: usize) -> isize;
     pread | pread64 | __pread64(file: c_int, buffer: *mut c_void, bytes: usize, at: off64_t) -> isize;
@@ -18,7 +18,7 @@ front! {
 }
 
 front! {
-    |call| call.enter(activity(file)), |stay, result| stay.leave_with(Effect::written(result));
+    io |call| call.enter(activity(file)), |stay, result| stay.leave_with(Effect::written(result));
     write | __write(file: c_int, buffer: *const c_void, bytes: usize) -> isize;
     pwrite | pwrite64 | __pwrite64(file: c_int, buffer: *const c_void, bytes: usize, at: off64_t) -> isize;
     writev(file: c_int, vectors: *const iovec, count: c_int) -> isize;
@@ -27,19 +27,19 @@ front! {
 }
 
 front! {
-    |call| call.enter(activity(to)), |stay, result| stay.leave_with(moved(result, 2));
+    io |call| call.enter(activity(to)), |stay, result| stay.leave_with(moved(result, 2));
     sendfile | sendfile64(to: c_int, from: c_int, at: *mut off64_t, bytes: usize) -> isize;
     copy_file_range(from: c_int, from_at: *mut off64_t, to: c_int, to_at: *mut off64_t, bytes: usize, flags: c_uint) -> isize;
 }
 
 front! {
-    |call| call.enter(activity(to)), |stay, result| stay.leave_with(moved(result, 0));
+    io |call| call.enter(activity(to)), |stay, result| stay.leave_with(moved(result, 0));
     splice(from: c_int, from_at: *mut off64_t, to: c_int, to_at: *mut off64_t, bytes: usize, flags: c_uint) -> isize;
     tee(from: c_int, to: c_int, bytes: usize, flags: c_uint) -> isize;
 }
 
 front! {
-    |call| call.enter(Activity::Io), |stay, result| {
+    io |call| call.enter(Activity::Io), |stay, result| {
         stay.leave_with(Effect { counted: 0, ..Effect::written(result) });
     };
     vmsplice(file: c_int, vectors: *const iovec, count: usize, flags: c_uint) -> isize;

@@ -74,7 +74,71 @@ macro_rules! call {
 /// `before` before each call of the next function, and `after`, which gets its value as
 /// `stay`, with what that returned. Both may use the arguments. A version of the next
 /// function's symbol may be given: `name @ "GLIBC_2.3.2" (..)`.
+///
+/// With `io` before the first bar, what fathomp's runtime calls does not count for the program.
 macro_rules! front {
+    (
+        io |$call:ident| $before:expr, |$stay:ident, $result:ident| $after:expr;
+        $( $($name:ident)|+ ($($arguments:tt)*) -> $returned:ty; )+
+    ) => {
+        $( front! {
+            @each_io [$call $before] [$stay $result $after]
+            [$($name)+] ($($arguments)*) $returned
+        } )+
+    };
+    (
+        @each_io $entering:tt $leaving:tt [$($name:ident)+] $arguments:tt $returned:ty
+    ) => {
+        $( front! { @one_io $entering $leaving $name $arguments $returned } )+
+    };
+    (
+        @one_io [$call:ident $before:expr] [$stay:ident $result:ident $after:expr]
+        $name:ident ($($argument:ident: $type:ty),*) $returned:ty
+    ) => {
+        #[doc = concat!("As `", stringify!($name), "`.")]
+        #[allow(non_snake_case, reason = "the names are those of the functions behind")]
+        #[unsafe(naked)]
+        #[unsafe(export_name = concat!("fathomp_tap_front_", stringify!($name)))]
+        extern "C" fn $name() {
+            // The return address is on top of the stack, and no argument is in the register.
+            std::arch::naked_asm!(
+                "mov r11, qword ptr [rsp]",
+                "sub r11, qword ptr [rip + {ours}]",
+                "cmp r11, qword ptr [rip + {ours} + 8]",
+                "jb {by_us}",
+                "jmp {by_the_program}",
+                ours = sym $crate::engine::ours::OURS,
+                by_us = sym body::<true>,
+                by_the_program = sym body::<false>,
+            );
+
+            /// # Safety
+            /// As of the function behind.
+            #[allow(
+                unused_variables,
+                clippy::let_unit_value,
+                clippy::no_effect,
+                clippy::too_many_arguments,
+                reason = "the arguments are those of the functions behind"
+            )]
+            unsafe extern "C" fn body<const OURS: bool>($($argument: $type),*) -> $returned {
+                static CALL: $crate::engine::Call = call!(stringify!($name));
+                let $call = $crate::engine::CallBy { call: &CALL, ours: OURS };
+                let address = CALL.next.address();
+                if address.is_null() {
+                    return $crate::front::macros::missing();
+                }
+                type Next = unsafe extern "C" fn($($type),*) -> $returned;
+                // SAFETY: the next function of this name has this type.
+                let next: Next = unsafe { $crate::front::macros::function(address) };
+                let $stay = $before;
+                // SAFETY: promised by our caller.
+                let $result = unsafe { next($($argument),*) };
+                $after;
+                $result
+            }
+        }
+    };
     (
         |$call:ident| $before:expr, |$stay:ident, $result:ident| $after:expr;
         $( $($name:ident $(@ $version:literal)?)|+ ($($arguments:tt)*) -> $returned:ty; )+

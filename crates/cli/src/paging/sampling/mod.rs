@@ -1,8 +1,8 @@
 //! Uniform sampling: what other processes can see of a program, looked at from time to
 //! time.
 //!
-//! Always: pages of each process in swap, and what the machine moves to and from swap. On
-//! demand: the counters of each thread. Between changes of state, which give exact
+//! Always: pages of each process in swap, and what the machine moves to and from swap. Unless it
+//! is not wanted: the counters of each thread. Between changes of state, which give exact
 //! counts, samples tell when they rose.
 
 mod family;
@@ -18,6 +18,7 @@ pub(super) use streams::Streams;
 
 use fathomp_base::Ticks;
 use fathomp_paging::Counts;
+use std::time::Duration;
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +34,17 @@ pub(super) enum Sampled {
         /// The number by which the kernel knows it.
         thread: u32,
     },
+}
+
+/// How often threads are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Often {
+    /// Not at all.
+    Never,
+    /// As often as was asked for.
+    Every(Duration),
+    /// As often as costs next to nothing, and never by what costs the program anything.
+    ByItself,
 }
 
 /// Takes samples.

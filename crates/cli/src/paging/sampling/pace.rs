@@ -7,6 +7,36 @@ const LOOKS: u32 = 64;
 /// Of these, so many may come late.
 const LATE_MAX: u32 = 16;
 
+/// Shortest interval of a sampler that chooses it by itself.
+const OWN_MIN: Duration = Duration::from_millis(1);
+/// It takes a part of a processor's time that is no more than one in so many,
+const OWN_COST: u64 = 100;
+/// and looks no oftener than so many times while the time since its begin doubles, about.
+const OWN_LOOKS: u32 = 1000;
+
+/// An interval that is chosen by what looking costs, and by how long the program has run: a
+/// thousandth of a run is as good as can be seen in a picture of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnPace {
+    looks: u64,
+    spent_ns: u64,
+}
+
+impl OwnPace {
+    /// A look took so much time of a processor.
+    pub(super) fn looked(&mut self, cost_ns: u64) {
+        self.looks += 1;
+        self.spent_ns += cost_ns;
+    }
+
+    /// How long to wait for the next, so long after the first.
+    pub(super) fn interval(&self, elapsed: Duration) -> Duration {
+        let cost_ns = self.spent_ns / self.looks.max(1);
+        let by_cost = Duration::from_nanos(cost_ns.saturating_mul(OWN_COST));
+        by_cost.max(elapsed / OWN_LOOKS).max(OWN_MIN)
+    }
+}
+
 /// An interval that is lengthened when it cannot be kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
@@ -59,6 +89,17 @@ mod tests {
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn an_own_interval_follows_from_cost_and_time() {
+        let mut pace = OwnPace::default();
+        assert_eq!(pace.interval(Duration::ZERO), MS);
+        assert_eq!(pace.interval(Duration::from_secs(60)), MS * 60);
+        for _ in 0..10 {
+            pace.looked(300_000);
+        }
+        assert_eq!(pace.interval(Duration::from_secs(1)), MS * 30);
+    }
 
     #[test]
     fn an_interval_that_is_kept_stays() {

@@ -2,14 +2,14 @@
 
 use super::family::Family;
 use super::kernel;
-use super::pace::Pace;
+use super::pace::{OwnPace, Pace};
 use super::thread::{How, Thread, difference};
-use super::{SampleSink, Sampled};
+use super::{Often, SampleSink, Sampled};
 use fathomp_base::Ticks;
 use fathomp_paging::{Counter, Counts};
 use fathomp_sys::clock;
 use fathomp_sys::perf::{PerfError, Seen};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,9 @@ const SWAP_INTERVAL: Duration = Duration::from_millis(20);
 /// Shortest time between two searches for new threads, which cost more than a look at
 /// those that are known.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(5);
-/// Shortest interval at which threads are looked at in `/proc`.
+/// A sampler that chooses its interval searches for no more than one part of the time in so many.
+const SEARCH_COST: u64 = 100;
+/// Shortest interval at which threads are looked at in `/proc`, if the interval was asked for.
 const FILES_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Looks at a program's processes and threads until it is told to stop.
@@ -27,15 +29,29 @@ pub(crate) struct Sampler<S> {
     sink: S,
     family: Family,
     threads: HashMap<(u32, u32), Thread>,
-    /// How often to look at threads; `None` if they are not to be looked at.
-    pace: Option<Pace>,
+    rhythm: Rhythm,
+    /// The part of the run in which threads are looked at; before and after it they are only once.
+    window: (Instant, Option<Instant>),
     by_events: bool,
+    /// The first process of the program.
+    first: u32,
+    /// When it was looked last for what has begun.
+    searched: Option<Ticks>,
+    search_ns: u64,
     /// Pages in swap at the last look, by process.
     swapped: HashMap<u32, u64>,
     system: Counts,
     /// The last look at what has not risen since it was told last.
     quiet: HashMap<Sampled, Ticks>,
     remarks: Remarks,
+}
+
+/// How often to look at threads.
+#[derive(Debug)]
+enum Rhythm {
+    Never,
+    Asked(Pace),
+    Own(OwnPace),
 }
 
 /// What was noticed.
@@ -49,15 +65,29 @@ struct Remarks {
 }
 
 impl<S: SampleSink> Sampler<S> {
-    /// Prepares for a process that is about to become a program. With an interval its
-    /// threads are looked at, too.
-    pub(crate) fn new(process: u32, interval: Option<Duration>, sink: S) -> Self {
+    /// Prepares for a process that is about to become a program, whose threads are looked at so
+    /// often within that part of the time.
+    pub(crate) fn new(
+        process: u32,
+        often: Often,
+        window: (Instant, Option<Instant>),
+        sink: S,
+    ) -> Self {
         Self {
             sink,
             family: Family::of(process),
             threads: HashMap::new(),
-            pace: interval.map(Pace::new),
-            by_events: true,
+            rhythm: match often {
+                Often::Never => Rhythm::Never,
+                Often::Every(interval) => Rhythm::Asked(Pace::new(interval)),
+                Often::ByItself => Rhythm::Own(OwnPace::default()),
+            },
+            window,
+            // The kernel would have to do more at each switch and fault of the program.
+            by_events: often != Often::ByItself,
+            first: process,
+            searched: None,
+            search_ns: 0,
             swapped: HashMap::new(),
             system: kernel::system_swaps().unwrap_or(Counts::ZERO),
             quiet: HashMap::new(),
@@ -71,11 +101,19 @@ impl<S: SampleSink> Sampler<S> {
         self.sink
             .sample(Sampled::System, clock::now(), &Counts::ZERO);
         let start = Instant::now();
-        let (mut search, mut swap, mut threads) = (start, start, start);
+        let (mut search, mut swap) = (start, start);
+        let mut threads = match self.rhythm {
+            Rhythm::Never => None,
+            _ => Some(start.max(self.window.0)),
+        };
         loop {
             if Instant::now() >= search {
                 self.search();
-                let longest = self.pace.map_or(SWAP_INTERVAL, |pace| pace.interval());
+                let longest = match &self.rhythm {
+                    Rhythm::Never => SWAP_INTERVAL,
+                    Rhythm::Asked(pace) => pace.interval(),
+                    Rhythm::Own(_) => Duration::from_nanos(self.search_ns * SEARCH_COST),
+                };
                 search = Instant::now() + longest.clamp(SEARCH_INTERVAL, SWAP_INTERVAL);
             }
             if Instant::now() >= swap {
@@ -83,14 +121,11 @@ impl<S: SampleSink> Sampler<S> {
                 swap = Instant::now() + SWAP_INTERVAL;
             }
             let mut next = search.min(swap);
-            if self.pace.is_some() {
-                if Instant::now() >= threads {
-                    self.look_at_threads();
-                    if let Some(pace) = &mut self.pace {
-                        threads += pace.looked(threads.elapsed());
-                    }
+            if let Some(due) = threads {
+                if Instant::now() >= due {
+                    threads = self.look_by_rhythm(due, start);
                 }
-                next = next.min(threads);
+                next = threads.map_or(next, |due| next.min(due));
             }
             let pause = next.saturating_duration_since(Instant::now());
             if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
@@ -111,10 +146,39 @@ impl<S: SampleSink> Sampler<S> {
         (self.sink, remarks)
     }
 
+    /// Looks at threads, which was due then; when the next look is.
+    fn look_by_rhythm(&mut self, due: Instant, start: Instant) -> Option<Instant> {
+        let before_ns = clock::thread_cpu_ns();
+        self.look_at_threads();
+        let wait = match &mut self.rhythm {
+            Rhythm::Never => return None,
+            Rhythm::Asked(pace) => pace.looked(due.elapsed()),
+            Rhythm::Own(pace) => {
+                pace.looked(clock::thread_cpu_ns().saturating_sub(before_ns));
+                due.elapsed() + pace.interval(start.elapsed())
+            }
+        };
+        let next = due + wait;
+        match self.window.1 {
+            // What comes after the window is told by a look at the end.
+            Some(to) if due >= to => None,
+            Some(to) => Some(next.min(to)),
+            None => Some(next),
+        }
+    }
+
     /// Looks for what has begun or ended.
     fn search(&mut self) {
+        let before_ns = clock::thread_cpu_ns();
+        self.search_now();
+        self.search_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+    }
+
+    fn search_now(&mut self) {
         let changes = self.family.refresh();
         let at = clock::now();
+        let since = self.searched.replace(at);
+        let replaced: HashSet<_> = changes.replaced.iter().copied().collect();
         for (process, thread) in changes.ended {
             if self.threads.contains_key(&(process, thread)) {
                 // What it did up to its end can still be read where events count.
@@ -134,13 +198,17 @@ impl<S: SampleSink> Sampler<S> {
             self.end(Sampled::Process(process), at);
         }
         for (process, thread) in changes.began {
-            if self.pace.is_some() {
-                self.begin(process, thread);
+            // One that was no other program's before has counted all there is since the last search.
+            let is_new = (process, thread) != (self.first, self.first)
+                && !replaced.contains(&(process, thread));
+            if !matches!(self.rhythm, Rhythm::Never) {
+                self.begin(process, thread, since.filter(|_| is_new));
             }
         }
     }
 
-    fn begin(&mut self, process: u32, thread: u32) {
+    /// Begins to look at a thread, which began after `since`, if that is known.
+    fn begin(&mut self, process: u32, thread: u32, since: Option<Ticks>) {
         let (begun, refused) = Thread::begin(process, thread, self.by_events);
         if let Some(error) = refused {
             self.without_events(error);
@@ -150,9 +218,16 @@ impl<S: SampleSink> Sampler<S> {
             How::Events(seen) => self.remarks.user_mode_only |= seen == Seen::UserMode,
             How::Files => self.remarks.by_files += 1,
         }
-        self.threads.insert((process, thread), begun);
         let of = Sampled::Thread { process, thread };
-        self.sink.sample(of, clock::now(), &Counts::ZERO);
+        if let Some(since) = since {
+            self.sink.sample(of, since, &Counts::ZERO);
+        }
+        let counted = match since {
+            Some(_) => *begun.counted(),
+            None => Counts::ZERO,
+        };
+        self.sink.sample(of, begun.looked_at, &counted);
+        self.threads.insert((process, thread), begun);
     }
 
     /// There are no performance events of a thread.
@@ -160,7 +235,7 @@ impl<S: SampleSink> Sampler<S> {
         if self.threads.is_empty() {
             // Nor will there be of others.
             self.by_events = false;
-            if let Some(pace) = &mut self.pace {
+            if let Rhythm::Asked(pace) = &mut self.rhythm {
                 *pace = Pace::new(pace.interval().max(FILES_INTERVAL));
             }
         }
@@ -229,7 +304,7 @@ impl<S: SampleSink> Sampler<S> {
 
     fn remarks(&self) -> Vec<String> {
         let mut said = Vec::new();
-        let Some(pace) = self.pace else {
+        let Rhythm::Asked(pace) = self.rhythm else {
             return said;
         };
         let Remarks {
@@ -305,8 +380,9 @@ mod tests {
             .spawn()
             .unwrap();
         let process = shell.id();
-        let interval = Some(Duration::from_millis(1));
-        let sampler = Sampler::new(process, interval, Kept::default());
+        let often = Often::Every(Duration::from_millis(1));
+        let window = (Instant::now(), None);
+        let sampler = Sampler::new(process, often, window, Kept::default());
         let (open, closed) = mpsc::channel();
         let thread = std::thread::spawn(move || sampler.run(&closed));
         std::thread::sleep(Duration::from_millis(300));

@@ -6,7 +6,8 @@ use fathomp_paging::{Counter, Counts};
 use fathomp_sys::clock;
 use fathomp_sys::perf::{PerfError, Seen, ThreadCounters};
 
-/// A thread whose counters are sampled.
+/// A thread whose counters are sampled. What it counted before it was found is in them where they
+/// are read from `/proc`.
 #[derive(Debug)]
 pub(super) struct Thread {
     process: u32,
@@ -61,6 +62,11 @@ impl Thread {
             Err(PerfError::Ended) => (None, None),
             Err(error) => (by_files(), Some(error)),
         }
+    }
+
+    /// What it had counted when it was found, as far as that can be had.
+    pub(super) fn counted(&self) -> &Counts {
+        &self.last
     }
 
     pub(super) fn how(&self) -> How {

@@ -189,7 +189,7 @@ fn panel_drawing(id: &str, one: &Chosen<'_>, record: &Record<'_>) -> String {
     let _ = writeln!(
         text,
         "set output '{id}.svg'\nunset key\nset multiplot layout 3,1 title {} noenhanced\n\
-         set lmargin 11\nset format y '%.1s%c'\n\
+         set lmargin 11\nset format y '%.2s%c'\n\
          set ylabel 'counter'\nplot '{id}.dat' using 1:2 with steps lw 1.5\n\
          set ylabel 'per second'\nplot '{id}.dat' using 1:3 with steps\n\
          set ylabel 'filtered, per second'\nplot '{id}.dat' using 1:4 with steps\nunset multiplot",

@@ -92,7 +92,8 @@ pub fn skyline(paging: &PagingFacts, options: &SkylineOptions) -> String {
         text.push('\n');
         text.push_str(&profile::show(paging, *one, &places, &options));
     }
-    let others = others(&left_out, &few);
+    let sampled = paging.recording.sampling_ns.is_some();
+    let others = others(&left_out, &few, sampled);
     if !others.is_empty() {
         text.push('\n');
         text.push_str(&wrapped(&others, width, ""));
@@ -165,7 +166,7 @@ fn findings(text: &mut String, paging: &PagingFacts, width: usize) {
 }
 
 /// What is not drawn.
-fn others(left_out: &[choice::Chosen<'_>], few: &[&CounterFacts]) -> String {
+fn others(left_out: &[choice::Chosen<'_>], few: &[&CounterFacts], sampled: bool) -> String {
     let named = |facts: &CounterFacts| {
         let amount = words::amount(facts.counter, facts.total);
         format!("{} ({amount})", words::counter(facts.counter))
@@ -185,9 +186,12 @@ fn others(left_out: &[choice::Chosen<'_>], few: &[&CounterFacts]) -> String {
     }
     if !unknown.is_empty() {
         sentences.push(format!(
-            "Counted over long stretches only, so that the moments are not known: {} (`fathomp record \
-             --sample 1ms` tells).",
-            unknown.join(", ")
+            "Counted over long stretches only, so that the moments are not known: {}{}.",
+            unknown.join(", "),
+            match sampled {
+                true => "",
+                false => " (`fathomp record --sample 1ms` tells)",
+            }
         ));
     }
     if !left_out.is_empty() {

@@ -8,7 +8,7 @@ use crate::units::{self, duration, percent};
 use crate::view::paging::choice::Chosen;
 use crate::view::paging::{near, words};
 use crate::view::words::shorten;
-use fathomp_paging::{State, StateSet};
+use fathomp_paging::{CounterSet, State, StateSet};
 use fathomp_skyline::{Axis, Peak, Profile, Selection};
 
 /// A task that counts less than this part of all has no curve.
@@ -242,6 +242,10 @@ fn peaks(paging: &PagingFacts, one: Chosen<'_>, width: usize) -> String {
 
 /// The state that most of a peak's counts were counted in.
 fn mostly(one: Chosen<'_>, peak: &Peak) -> Option<State> {
+    // What only samplers see has no state.
+    if CounterSet::SAMPLED_ONLY.contains(one.facts.counter) {
+        return None;
+    }
     let range = peak.first_bin..peak.first_bin.saturating_add(peak.bins);
     let of = |profile: &Profile| -> u64 {
         let bins = profile.bins.get(range.clone()).unwrap_or_default();

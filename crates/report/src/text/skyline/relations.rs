@@ -8,7 +8,7 @@ use crate::units::{self, duration, percent, ratio};
 use crate::view::paging::choice::Chosen;
 use crate::view::paging::words;
 use fathomp_paging::TaskId;
-use fathomp_skyline::{Axis, Correlation, Measure, Period};
+use fathomp_skyline::{Axis, Correlation, Measure, Period, Resource};
 
 /// Points of synchronisation that are listed.
 const POINTS_MAX: usize = 8;
@@ -250,7 +250,10 @@ pub(super) fn loads(paging: &PagingFacts, width: usize) -> Option<String> {
         grid.row(
             load.resource.title(),
             vec![
-                format!("{}/s", units::bytes(load.bytes_per_second.max(0.0) as u64)),
+                match load.resource {
+                    Resource::Memory => units::NOTHING.to_owned(),
+                    _ => format!("{}/s", units::bytes(load.bytes_per_second.max(0.0) as u64)),
+                },
                 format!("{}/s", ratio(load.pages_per_second)),
                 format!("{}/s", ratio(load.mean_pages_per_second)),
                 duration(load.from_ns as f64),

@@ -99,7 +99,11 @@ fn row(
             ns => percent(ns / recorded_ns.max(1.0)),
         }
     };
-    let mut cells = vec![duration(recorded_ns)];
+    // Of what was only sampled, no time in any state is known.
+    let mut cells = vec![match recorded_ns > 0.0 {
+        true => duration(recorded_ns),
+        false => units::NOTHING.to_owned(),
+    }];
     for activity in [Activity::Compute, Activity::Io, Activity::Communication] {
         cells.push(share(&|state| state.activity == activity));
     }

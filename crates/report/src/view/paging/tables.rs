@@ -6,7 +6,7 @@ use crate::units::{self, duration, percent, ratio};
 use crate::view::table::{Cell, Column, MeterBar, Row, Table};
 use crate::view::words::shorten;
 use fathomp_paging::{Counter, State};
-use fathomp_skyline::TaskFacts;
+use fathomp_skyline::{Resource, TaskFacts};
 use std::collections::BTreeSet;
 
 /// Tasks with a row.
@@ -67,6 +67,11 @@ pub(super) fn tasks(paging: &PagingFacts) -> Option<Table> {
 
 fn row(task: &TaskFacts, counters: &[Counter]) -> Row {
     let recorded = task.recorded_ns() as f64;
+    // Of what was only sampled, no time in any state is known.
+    let of_time = |value: f64, text: String| match recorded > 0.0 {
+        true => Cell::number(value, text),
+        false => Cell::nothing(),
+    };
     let mut before = 0.0;
     let mut bars = Vec::new();
     for state in State::ALL {
@@ -90,14 +95,14 @@ fn row(task: &TaskFacts, counters: &[Counter]) -> Row {
     let share = suspended / recorded.max(1.0);
     let mut cells = vec![
         Cell::name(shorten(&task.label, NAME_CHARS)),
-        Cell::number(recorded, duration(recorded)),
+        of_time(recorded, duration(recorded)),
         Cell {
             text: said.join(", "),
             class: "words",
             bars,
             ..Cell::default()
         },
-        Cell::number(share, percent(share)),
+        of_time(share, percent(share)),
     ];
     cells.extend(
         counters
@@ -301,10 +306,13 @@ pub(super) fn loads(paging: &PagingFacts) -> Option<Table> {
             id: String::new(),
             cells: vec![
                 Cell::words(load.resource.title()),
-                Cell::number(
-                    load.bytes_per_second,
-                    format!("{}/s", units::bytes(load.bytes_per_second.max(0.0) as u64)),
-                ),
+                match load.resource {
+                    Resource::Memory => Cell::nothing(),
+                    _ => Cell::number(
+                        load.bytes_per_second,
+                        format!("{}/s", units::bytes(load.bytes_per_second.max(0.0) as u64)),
+                    ),
+                },
                 Cell::number(load.pages_per_second, per_second(load.pages_per_second)),
                 Cell::number(
                     load.mean_pages_per_second,

@@ -9,7 +9,7 @@ pub(crate) const fn counter(counter: Counter) -> &'static str {
         Counter::MinorFaults => "minor faults",
         Counter::MajorFaults => "major faults",
         Counter::PageIns => "page-ins",
-        Counter::BlocksOut => "blocks written to",
+        Counter::BlocksOut => "blocks made dirty",
         Counter::VoluntarySwitches => "voluntary switches",
         Counter::InvoluntarySwitches => "preemptions",
         Counter::CopiesOnWrite => "copies on write",
