@@ -12,6 +12,7 @@
 //! | [`waiting`] | why threads wait for each other: unequal work, few pieces, page faults, constructs that hold too little work |
 //! | [`constructs`] | locks, critical and ordered sections, chunks, tasks, forks |
 //! | [`growth`] | computing that takes longer with more threads: memory or shared cache lines |
+//! | [`library`] | the functions of libraries in which it does |
 //! | [`pace`] | how much of that the processors did themselves |
 //! | [`program`] | serial time, shared processors, teams of a fixed size, blocking, nodes, other programs, the recording itself |
 //! | [`ranking`] | what the scaling model says of each, and the order |
@@ -21,6 +22,7 @@ mod cause;
 mod constructs;
 mod growth;
 mod input;
+mod library;
 mod pace;
 mod program;
 mod ranking;
