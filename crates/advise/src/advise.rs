@@ -200,6 +200,7 @@ fn region(
         saturates_at: choice.saturates_at,
         score: subject.score,
         weight: subject.weight,
+        asks_bytes_per_s: profile.asks_bytes_per_s(),
         confidence: choice.confidence,
         basis: Basis {
             scanned: body.is_some(),

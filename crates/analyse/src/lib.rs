@@ -32,6 +32,7 @@ pub mod paging_faults;
 mod phases;
 mod problems;
 mod regions;
+pub mod samples;
 mod sites;
 mod spans;
 mod sums;

@@ -51,8 +51,12 @@ pub enum Kind {
     /// Computing takes longer than memory bandwidth could explain: cache lines are
     /// shared.
     SharedLines,
+    /// Computing takes longer with more threads, and nothing that was looked at explains it.
+    Unexplained,
     /// Memory bandwidth, caches, or processors that share a core: no shared lines.
     Bandwidth,
+    /// Functions of libraries take longer: they take locks or write what threads share.
+    Library,
     /// The program's own threads share processors.
     Oversubscription,
     /// A quota on processor time holds threads back.
@@ -100,7 +104,9 @@ impl Kind {
             Self::TrueSharing => "shared cache lines",
             Self::SharedLinesOrBandwidth => "memory bandwidth or shared cache lines",
             Self::SharedLines => "shared cache lines",
+            Self::Unexplained => "computing that takes longer with more threads",
             Self::Bandwidth => "memory bandwidth, caches or shared cores",
+            Self::Library => "a lock or shared data in a library",
             Self::Oversubscription => "threads share processors",
             Self::Quota => "quota on processor time",
             Self::Blocked => "blocked",
@@ -112,6 +118,12 @@ impl Kind {
             Self::OtherPrograms => "other programs",
             Self::SlowerProcessors => "slower processors",
         }
+    }
+
+    /// Only a look at what threads share, and where they are, tells more.
+    #[must_use]
+    pub const fn is_untold(self) -> bool {
+        matches!(self, Self::SharedLines | Self::SharedLinesOrBandwidth)
     }
 
     /// The program is not to blame.
@@ -253,6 +265,15 @@ impl Diagnosis {
         self.causes
             .iter()
             .filter(|cause| !cause.kind.is_circumstance() && cause.share() >= WORTH_SAYING)
+    }
+
+    /// What the machine, other programs or the recording cost, if that is worth a word and
+    /// more than any cause in the program.
+    #[must_use]
+    pub fn circumstance(&self) -> Option<&Cause> {
+        let all = self.causes.iter();
+        let most = all.max_by(|a, b| a.share().total_cmp(&b.share()))?;
+        (most.kind.is_circumstance() && most.share() >= WORTH_SAYING).then_some(most)
     }
 
     /// The most expensive cause in the region with this key, if any is worth a word

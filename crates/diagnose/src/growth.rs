@@ -8,6 +8,7 @@
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
+use crate::library;
 use crate::pace::Slower;
 use crate::region::Seen;
 use crate::waited::too_short;
@@ -31,6 +32,10 @@ const ELEMENTS: f64 = 8.0;
 const HOT: f64 = 5.0;
 /// Lines must be able to explain this part of the growth to be its cause.
 const EXPLAINED: f64 = 0.3;
+/// Code of a region is all there is to it if its threads are in it this part of the time.
+const OWN: f64 = 0.8;
+/// A loop that asks for less than this part of what one thread gets is not bound by memory.
+const LITTLE: f64 = 0.1;
 /// Lines named in one cause.
 const NAMES: usize = 3;
 
@@ -63,6 +68,10 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         let cost = if notable { by_processors } else { all };
         causes.push(slower.cause(seen, cost));
     }
+    if let Some(cause) = in_library(seen, slower, by_processors) {
+        causes.push(cause);
+        return;
+    }
     let grown_ns = if notable {
         cost * f64::from(seen.team)
     } else {
@@ -86,10 +95,32 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
         return;
     }
-    let looked = seen.input.sharing.is_some();
-    let bandwidth = bandwidth_growth(seen, fewest);
-    let bandwidth = bandwidth.map(|most| (1.0 + most) * (1.0 + slower.most) - 1.0);
-    causes.push(unnamed(seen, cost, growth, &grown, bandwidth, looked));
+    causes.push(unnamed(seen, cost, &grown, beyond_memory(seen, growth, fewest, slower)));
+}
+
+/// The functions of libraries in which time grew: sleep in their locks is part of it.
+fn in_library(seen: &Seen<'_>, slower: Slower, by_processors: f64) -> Option<Cause> {
+    let (fewest, _) = seen.fewest()?;
+    let time = |region: &Region| {
+        let states = [State::Compute, State::Blocked, State::Io];
+        states.iter().map(|state| region.states[*state] as f64).sum()
+    };
+    let (many_ns, few_ns): (f64, f64) = (time(seen.region), time(fewest));
+    let longer = many_ns / few_ns.max(1.0);
+    let notable = longer / (1.0 + slower.most) - 1.0 >= NOTABLE;
+    let long = many_ns / seen.executions() > LONG_NS;
+    let grown = library::Grown {
+        many_ns,
+        few_ns,
+        cost: seen.each(many_ns - few_ns) - by_processors,
+        words: &format!(
+            "computing and sleeping take {} times as long in all with {} as with {}",
+            ratio(longer),
+            plural(seen.team.into(), "thread"),
+            fewest.team_size_max.max(1)
+        ),
+    };
+    (notable && long && few_ns > 0.0).then(|| library::find(seen, &grown))?
 }
 
 /// Lines that were found to be shared in this region and are worth mending, falsely
@@ -197,38 +228,72 @@ fn bandwidth_growth(seen: &Seen<'_>, fewest: u32) -> Option<f64> {
     Some(measured.max(many / few - 1.0).max(0.0))
 }
 
+/// Why memory bandwidth cannot explain growth, in words, if it cannot.
+fn beyond_memory(seen: &Seen<'_>, growth: f64, fewest: u32, slower: Slower) -> Option<String> {
+    let most = bandwidth_growth(seen, fewest)?;
+    let most = (1.0 + most) * (1.0 + slower.most) - 1.0;
+    // Twice the room for the error of both measurements.
+    if growth > 1.5 * most + 2.0 * NOTABLE {
+        let part = most / growth.max(f64::MIN_POSITIVE);
+        return Some(format!(", of which memory bandwidth explains no more than {}", percent(part)));
+    }
+    let asks = *seen.input.asks?.get(seen.region.name.as_str())?;
+    let alone = seen.input.machine?.bandwidth_at(1.0)?;
+    let all = asks * f64::from(seen.team);
+    // Only where threads are in code that was scanned.
+    let scanned = library::own(seen).is_none_or(|own| own >= OWN);
+    let per_s = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
+    (scanned && all < LITTLE * alone).then(|| {
+        format!(
+            ", and its loops ask for {} of memory, of which one thread gets {}",
+            per_s(all),
+            per_s(alone)
+        )
+    })
+}
+
 fn unnamed(
     seen: &Seen<'_>,
     cost: f64,
-    growth: f64,
     grown: &str,
-    bandwidth: Option<f64>,
-    looked: bool,
+    beyond: Option<String>,
 ) -> Cause {
     let place = seen.place();
+    let looked = seen.input.sharing.is_some();
     let less_memory = format!(
         "Move less memory in {place} (blocking, fusing loops, first touch by the thread that computes)."
     );
     let padding = "give each thread's data lines of its own, or use a reduction";
-    let (kind, why, action) = match bandwidth {
-        // Twice the room for the error of both measurements.
-        Some(most) if growth > 1.5 * most + 2.0 * NOTABLE && !looked => (
-            Kind::SharedLines,
+    let (kind, why, action) = match (beyond, looked, library::own(seen)) {
+        // No library is in sight, and no line.
+        (Some(beyond), true, Some(own)) if own >= OWN => (
+            Kind::Unexplained,
+            format!("{beyond}; no cache line that its threads share was seen, and they are in no library"),
             format!(
-                ", of which memory bandwidth explains no more than {}",
-                percent(most / growth.max(f64::MIN_POSITIVE))
+                "Measure {place} again on processors of their own: what its threads share may have escaped the look, or processors differ."
             ),
+        ),
+        (Some(beyond), true, _) => (
+            Kind::Library,
+            format!("{beyond}; no cache line that its threads share was seen, but what libraries share was not looked at"),
+            format!(
+                "Look at the library functions that {place} calls: one may take a lock, or write what all threads share (rand, malloc, streams, locales, time zones)."
+            ),
+        ),
+        (Some(beyond), false, _) => (
+            Kind::SharedLines,
+            beyond,
             format!(
                 "Find the cache lines that its threads share (`fathomp sharing` names them) and {padding}."
             ),
         ),
-        _ if looked => (
+        (None, true, _) => (
             Kind::Bandwidth,
             ", and no cache line that its threads share is written often enough to explain it"
                 .to_owned(),
             less_memory,
         ),
-        _ => (
+        (None, false, _) => (
             Kind::SharedLinesOrBandwidth,
             String::new(),
             format!(

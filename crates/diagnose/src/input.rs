@@ -1,9 +1,11 @@
 //! What there is to go by.
 
+use fathomp_analyse::samples::Samples;
 use fathomp_analyse::{Analysis, Crowd};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_sharing::Findings;
+use std::collections::BTreeMap;
 
 /// What to diagnose.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,11 @@ pub struct Input<'a> {
     pub machine: Option<&'a Machine>,
     /// Cache lines that threads share, if that was looked for.
     pub sharing: Option<&'a Findings>,
+    /// Where threads were, if that was looked at.
+    pub samples: Option<&'a Samples>,
+    /// Bytes from memory in a second that one thread of a region asks for by its code, by the
+    /// region's name; what functions of other modules ask for is not in it.
+    pub asks: Option<&'a BTreeMap<&'a str, f64>>,
 }
 
 impl Input<'_> {

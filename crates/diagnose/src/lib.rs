@@ -13,6 +13,7 @@
 //! | [`constructs`] | locks, critical and ordered sections, chunks, tasks, forks |
 //! | [`floats`] | threads that compute with different floating-point environments |
 //! | [`growth`] | computing that takes longer with more threads: memory or shared cache lines |
+//! | [`library`] | the functions of libraries in which it does |
 //! | [`pace`] | how much of that the processors did themselves |
 //! | [`teams`] | teams whose size does not follow what the program is given, and who decided that |
 //! | [`program`] | serial time, shared processors, blocking, nodes, other programs, the recording itself |
@@ -24,6 +25,7 @@ mod constructs;
 mod floats;
 mod growth;
 mod input;
+mod library;
 mod pace;
 mod program;
 mod ranking;

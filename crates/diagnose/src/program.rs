@@ -3,6 +3,7 @@
 
 use crate::cause::{Basis, Cause, Cost, Kind};
 use crate::input::Input;
+use crate::library;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited};
 use fathomp_analyse::{Crowd, Region, SiteKind, State};
@@ -12,6 +13,9 @@ use fathomp_base::units::{count, duration, percent, plural, ratio};
 const INTRUSIVE: f64 = 0.05;
 /// So is this part of the processors that the program used outside the runtime's threads.
 const ELSEWHERE: f64 = 0.1;
+/// What the kernel does for a program before it begins and after it ended, and in children that
+/// it starts by the way, is up to this.
+const LOADING_NS: f64 = 20e6;
 
 /// What concerns a region but none of its constructs.
 pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
@@ -19,12 +23,17 @@ pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let place = seen.place();
     let waited = Waited::of(seen);
     let blocked = seen.mean(State::Blocked) + waited.blocked;
-    if blocked > 0.0 {
+    // Sleep in a library's lock is part of what that costs.
+    let told = |cause: &Cause| {
+        let named = cause.kind == Kind::Lock && cause.title != Kind::Lock.title();
+        (named || cause.kind == Kind::Library) && cause.region.as_ref() == Some(&region.key)
+    };
+    if blocked > 0.0 && !causes.iter().any(told) {
         causes.push(seen.cause(
             Kind::Blocked,
             Basis::Counts,
             blocked,
-            blocked_words(blocked, waited.blocked),
+            blocked_words(seen, blocked, waited.blocked),
             format!(
                 "Keep sleep, files, sockets and the program's own locks out of {place}; more threads do not make them faster."
             ),
@@ -93,8 +102,8 @@ pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn blocked_words(blocked: f64, waited: f64) -> String {
-    if waited > 0.5 * blocked {
+fn blocked_words(seen: &Seen<'_>, blocked: f64, waited: f64) -> String {
+    let words = if waited > 0.5 * blocked {
         "one thread sleeps or waits for something outside OpenMP while the others wait for it"
             .to_owned()
     } else {
@@ -102,6 +111,10 @@ fn blocked_words(blocked: f64, waited: f64) -> String {
             "its threads sleep, or wait for something outside OpenMP, {} each",
             duration(blocked)
         )
+    };
+    match library::asleep_in(seen) {
+        Some(place) => format!("{words}, {place}"),
+        None => words,
     }
 }
 
@@ -255,7 +268,7 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
             Basis::Times,
             cost,
             format!(
-                "other programs used {} of the processors; threads in regions were ready to run without one for {}, or waited for one that was",
+                "other programs used {} of the processors; threads in regions were ready to run without one for {}, or waited for one that was; what threads do to each other when all run at once shows less",
                 percent(others),
                 duration(cost.min(main.wall_ns as f64))
             ),
@@ -265,7 +278,9 @@ fn without_processor(input: &Input<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// The part of the processors that threads and processes of the program used which the
-/// runtime does not know, if threads in regions waited for it, and the processors.
+/// runtime does not know, if threads in regions waited for it, and the processors. What
+/// passes before the first region and after the last, while the program is loaded and its
+/// memory given back, hinders nobody: only what does not fit in there is at the same time as regions.
 fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
     let main = input.main;
     let processors = main.program.processors();
@@ -275,10 +290,13 @@ fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
         .map(|thread| thread.counts.processor_ns)
         .sum::<Option<f64>>()?;
     let all = main.program.processor_ns? as f64;
-    let whole = main.wall_ns as f64 * f64::from(processors);
-    let used = ((all - known) / whole.max(1.0)).clamp(0.0, 1.0);
+    let wall = main.wall_ns as f64;
+    let outside = wall * (1.0 - main.parallel_time_fraction).clamp(0.0, 1.0);
+    let whole = wall * f64::from(processors);
+    let part = |ns: f64| (ns / whole.max(1.0)).clamp(0.0, 1.0);
+    let beside = part(all - known - outside - LOADING_NS);
     let one_node = main.program.nodes <= 1;
-    (one_node && processors > 0 && used >= ELSEWHERE).then_some((used, processors))
+    (one_node && processors > 0 && beside >= ELSEWHERE).then_some((part(all - known), processors))
 }
 
 fn crowd_words(crowd: &Crowd) -> String {

@@ -55,6 +55,8 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::SharedLines,
             Kind::SharedLinesOrBandwidth,
             Kind::Bandwidth,
+            Kind::Library,
+            Kind::Unexplained,
             Kind::SlowerProcessors,
         ],
         Term::Io => &[Kind::Io],
@@ -165,7 +167,7 @@ fn divide(
                 true => causes[index].measured.ns / measured,
                 false => 1.0 / number,
             };
-            let ns = (part * term.time_ns).min(most(&causes[index], term.term, last.threads));
+            let ns = (part * term.time_ns).min(most(&causes[index], last.threads));
             add(&mut causes[index], last, ns);
             let of_region = ns / point.time_ns.max(1.0);
             let share = &mut causes[index].region_share;
@@ -174,14 +176,15 @@ fn divide(
     }
 }
 
-/// What a cause takes of a term at most. Time that more threads do not shorten is the runtime's
-/// own work only as far as that was measured, and each thread more can add as much again: the
-/// rest is a remainder of two runs' times that no recording explains.
-fn most(cause: &Cause, term: Term, threads: u32) -> f64 {
-    match (cause.kind, term) {
-        (Kind::Overhead, Term::SerialInRegion | Term::Imbalance) => {
+/// What a cause takes of one more term at most. The runtime's own work costs each thread more
+/// about as much again: what is beyond that is a remainder of two runs' times that no recording
+/// explains, or what its first execution took once.
+fn most(cause: &Cause, threads: u32) -> f64 {
+    match cause.kind {
+        Kind::Overhead => {
             let more = f64::from(threads) / f64::from(cause.measured.threads.max(1));
-            cause.measured.ns * more.max(1.0)
+            let taken = cause.predicted.map_or(0.0, |cost| cost.ns);
+            (cause.measured.ns * more.max(1.0) - taken).max(0.0)
         }
         _ => f64::INFINITY,
     }
@@ -311,12 +314,13 @@ mod tests {
 
     #[test]
     fn the_runtimes_work_takes_no_remainder_that_it_cannot_explain() {
-        let little = cause(Kind::Overhead, 1000.0);
-        assert_eq!(most(&little, Term::SerialInRegion, 16), 8000.0);
-        assert_eq!(most(&little, Term::Imbalance, 1), 1000.0);
-        // Its own term is predicted from the prices of constructs.
-        assert_eq!(most(&little, Term::Overhead, 16), f64::INFINITY);
+        let mut little = cause(Kind::Overhead, 1000.0);
+        assert_eq!(most(&little, 16), 8000.0);
+        assert_eq!(most(&little, 1), 1000.0);
+        // All terms together.
+        little.predicted = Some(Cost::new(16, 7000.0, 1e6));
+        assert_eq!(most(&little, 16), 1000.0);
         let uneven = cause(Kind::UnequalWork, 1000.0);
-        assert_eq!(most(&uneven, Term::SerialInRegion, 16), f64::INFINITY);
+        assert_eq!(most(&uneven, 16), f64::INFINITY);
     }
 }

@@ -10,6 +10,11 @@ use fathomp_predict::machine::ConstructCosts;
 /// Name of a region inside a sentence.
 const NAME_CHARS: usize = 60;
 
+/// What it takes to start a thread, at most.
+const START_NS: f64 = 150_000.0;
+/// Executions from which on what each costs matters.
+const OFTEN: f64 = 50.0;
+
 /// Prices where no machine was measured: what this costs on machines of the last ten
 /// years, to the power of ten.
 const USUAL: ConstructCosts = ConstructCosts {
@@ -55,9 +60,20 @@ impl<'a> Seen<'a> {
         self.region.states[state] as f64 / self.mean_team
     }
 
-    /// The runtime's work, mean of its threads, without what other programs made of it.
+    /// The runtime's work, mean of its threads, without what other programs made of it, and
+    /// without the start of threads.
     pub(crate) fn overhead(&self) -> f64 {
-        (self.mean(State::Overhead) - self.disturbance.late_ns).max(0.0)
+        let late = self.disturbance.late_ns;
+        (self.mean(State::Overhead) - late - self.start_ns()).max(0.0)
+    }
+
+    /// What starting threads may have taken, once in the program: part of a region that is
+    /// executed often enough for its constructs to cost more is none of it.
+    pub(crate) fn start_ns(&self) -> f64 {
+        match self.executions() < OFTEN {
+            true => START_NS * f64::from(self.team.saturating_sub(1)),
+            false => 0.0,
+        }
     }
 
     /// Mean over its threads of what the region's sum `ns` is.

@@ -44,8 +44,10 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             if left > 0.0 && seen.team > 1 && !of_nodes {
                 causes.push(more_work(seen, left));
             }
-            if waited.runtime > 0.0 {
-                causes.push(barriers(seen, waited.runtime));
+            // Whoever comes first waits for threads that are started.
+            let runtime = waited.runtime - seen.start_ns();
+            if runtime > 0.0 {
+                causes.push(barriers(seen, runtime));
             }
         }
     }

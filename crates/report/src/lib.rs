@@ -29,6 +29,7 @@ pub use view::broken::broken;
 
 use fathomp_advise::Advice;
 use fathomp_analyse::Analysis;
+use fathomp_analyse::samples::Samples;
 use fathomp_base::units;
 use fathomp_diagnose::Diagnosis;
 use fathomp_predict::Prediction;
@@ -54,6 +55,8 @@ pub struct Input<'a> {
     pub machine: Option<&'a Machine>,
     /// Which cache lines threads share, if that was looked for.
     pub sharing: Option<&'a Findings>,
+    /// Where threads were, if that was looked at.
+    pub samples: Option<&'a Samples>,
     /// What its regions contain, if it was scanned.
     pub regions: Option<&'a Regions>,
     /// How many threads each region deserves, if that was asked.
@@ -102,6 +105,11 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn diagnose(&self) -> Diagnosis {
         let sound = broken(self.analyses).is_none();
+        let advised = self.advice.map_or(&[][..], |advice| &advice.regions);
+        let asks: BTreeMap<&str, f64> = advised
+            .iter()
+            .filter_map(|region| Some((region.name.as_str(), region.asks_bytes_per_s?)))
+            .collect();
         self.main()
             .filter(|_| sound)
             .map_or_else(Diagnosis::default, |main| {
@@ -111,6 +119,8 @@ impl<'a> Input<'a> {
                     prediction: self.prediction,
                     machine: self.machine,
                     sharing: self.sharing,
+                    samples: self.samples,
+                    asks: Some(&asks),
                 })
             })
     }

@@ -32,6 +32,7 @@ pub mod signals;
 pub mod socket;
 pub mod stack_overflow;
 pub mod static_ref;
+pub mod stopped;
 pub mod task_arguments;
 pub mod terminators;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

@@ -106,6 +106,10 @@ pub struct RegionAdvice {
     /// Its share of the time of the recording's regions; 0 without one.
     #[serde(default)]
     pub weight: f64,
+    /// Bytes from memory in a second that one thread asks for, if its code says so for certain;
+    /// what functions of other modules ask for is not in it.
+    #[serde(skip)]
+    pub asks_bytes_per_s: Option<f64>,
     /// How far this may be trusted.
     pub confidence: Confidence,
     /// What it is based on.

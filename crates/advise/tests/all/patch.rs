@@ -38,6 +38,7 @@ fn region(file: &str, line: u32, threads: u32, steps: &[(u64, u32)]) -> RegionAd
         saturates_at: None,
         score: None,
         weight: 1.0,
+        asks_bytes_per_s: None,
         confidence: Confidence::High,
         basis: Basis {
             trips: Some(1_000_000),

@@ -5,6 +5,7 @@
 //! `function+offset (module)` with symbols, `address (module)` without. What clang writes
 //! beside its calls of the runtime stands in for debug information that was stripped.
 
+mod callers;
 mod debug_file;
 mod entry;
 mod extent;
@@ -20,6 +21,7 @@ use module::{Found, Module};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+pub use callers::{Callers, Frame};
 pub use name::readable;
 pub use variable::Variable;
 pub use variables::Variables;

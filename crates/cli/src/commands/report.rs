@@ -55,6 +55,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     }
     let mut notes = Vec::new();
     let mut sharing = None;
+    let mut samples = None;
     let mut cluster = None;
     let mut machine = crate::evidence::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
@@ -62,6 +63,9 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             notes.extend(index.notes);
             if sharing.is_none() {
                 sharing = study::sharing_of(input)?;
+            }
+            if samples.is_none() {
+                samples = study::samples_of(input)?;
             }
             if cluster.is_none() {
                 cluster = study::cluster_of(input)?;
@@ -97,6 +101,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         nodes: nodes.as_ref().and_then(Predicted::observed),
         machine: target.machine.as_ref(),
         sharing: sharing.as_ref(),
+        samples: samples.as_ref(),
         paging: paging.as_ref(),
         notes: &notes,
     })?;

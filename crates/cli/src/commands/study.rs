@@ -112,6 +112,19 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         machine: machine.as_ref(),
         ..Input::default()
     };
+    let mut samples = None;
+    if let Some(main) = seen.main() {
+        progress.at(rehearsed + 1, "looking where threads are");
+        let diagnosis = seen.diagnose();
+        let (looked, interrupted) =
+            job.look_where_threads_are(&study, &runs_made, main, &diagnosis)?;
+        samples = looked;
+        runs_made.interrupted = runs_made.interrupted.or(interrupted);
+    }
+    let seen = Input {
+        samples: samples.as_ref(),
+        ..seen
+    };
     let sharing = match job.look_seconds(&runs_made, &seen.diagnose()) {
         Some(seconds) => {
             progress.at(rehearsed + 1, "looking for cache lines that threads share");

@@ -75,8 +75,10 @@ pub(super) fn tell(
         voice.say(sentence);
     }
     let diagnosis = input.diagnose();
-    if let Some(first) = diagnosis.of_program().next() {
-        voice.say(first.sentence());
+    // What costs most comes first, also where it is the machine.
+    let first = diagnosis.of_program().next();
+    for cause in diagnosis.circumstance().into_iter().chain(first) {
+        voice.say(cause.sentence());
     }
     let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
     voice.say(format!("the report is {}", report.display()));

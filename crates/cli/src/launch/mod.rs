@@ -19,7 +19,7 @@ use fathomp_sys::process::without_null;
 use fathomp_toolchain::guard::Guard;
 use fathomp_trace::model::Outcome;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use signals::{Forwarding, STOPPING};
 use std::io;
@@ -297,9 +297,12 @@ impl Running {
             i32::try_from(self.child.id()).map_err(|e| LaunchError::Wait(io::Error::other(e)))?;
         let timer = limit.map(|limit| Timer::start(Pid::from_raw(pid), limit));
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-        while let Err(error) = waitid(Id::Pid(Pid::from_raw(pid)), flags) {
-            if error != nix::errno::Errno::EINTR {
-                return Err(LaunchError::Wait(error.into()));
+        loop {
+            match waitid(Id::Pid(Pid::from_raw(pid)), flags) {
+                Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => break,
+                // One of its threads is being looked at, and stands still meanwhile.
+                Ok(_) | Err(nix::errno::Errno::EINTR) => std::thread::yield_now(),
+                Err(error) => return Err(LaunchError::Wait(error.into())),
             }
         }
         let wall = self.started.elapsed();

@@ -103,7 +103,7 @@ fn runtimes(maps: &str, ours: &Path) -> Runtimes {
 }
 
 /// `libgomp.so.1`, `libgomp-a34b3233.so.1.0.0`, `libomp.so.5`, `libiomp5.so`.
-pub(super) fn is_runtime(name: &str) -> bool {
+pub(crate) fn is_runtime(name: &str) -> bool {
     // libompt*, libomptarget* and the like are not runtimes.
     name.contains(".so")
         && ["libgomp", "libomp.", "libomp-", "libiomp"]

@@ -2,7 +2,7 @@
 //! them, and one on nodes that looks for shared cache lines.
 
 use super::team::Team;
-use super::{SHARING, Study, compare};
+use super::{SAMPLES, SHARING, Study, compare, whereabouts};
 use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, nodes_for};
 use crate::failure::{Failure, exit};
 use crate::hosts::Across;
@@ -14,6 +14,7 @@ use crate::runtimes::Watched;
 use crate::voice::Voice;
 use crate::{evidence, host, output, sharing};
 use fathomp_analyse::Analysis;
+use fathomp_analyse::samples::Samples;
 use fathomp_diagnose::{Diagnosis, Kind};
 use fathomp_patch::Code;
 use fathomp_predict::machine::Machine;
@@ -184,6 +185,36 @@ impl Job<'_> {
         }
     }
 
+    /// Looks where threads of the run `like` are, in a run of its own, if a cause may lie in
+    /// libraries: computing that takes longer with more threads, or sleep. The exit code with
+    /// it, if that was interrupted.
+    pub(crate) fn look_where_threads_are(
+        &self,
+        study: &Study,
+        runs: &Runs,
+        like: &Analysis,
+        diagnosis: &Diagnosis,
+    ) -> Result<(Option<Samples>, Option<u8>), Failure> {
+        let open = diagnosis.of_program().any(|cause| {
+            let untold = match cause.kind {
+                Kind::Blocked => cause.region.is_some(),
+                kind => kind.is_untold(),
+            };
+            untold && cause.share() >= UNTOLD
+        });
+        if !open || self.plan.no_sharing || runs.interrupted.is_some() || runs.failed.is_some() {
+            return Ok((None, None));
+        }
+        let threads = like.threads;
+        let looked = whereabouts::look(&self.again(threads, Stdout::Discard), like, threads);
+        let interrupted = looked.interrupted.map(|signal| exit_code(Signalled(signal)));
+        if let Some(samples) = &looked.samples {
+            let text = serde_json::to_string_pretty(samples)? + "\n";
+            output::write_file(&study.path(SAMPLES), text.as_bytes())?;
+        }
+        Ok((looked.samples, interrupted))
+    }
+
     /// Seconds for which to look at shared cache lines, if that is worthwhile: because it
     /// was asked for, or because `diagnosis` says that only this tells why computing takes
     /// longer with more threads. Where other programs kept threads from running at the same
@@ -197,8 +228,7 @@ impl Job<'_> {
             return Some(LIMIT_S);
         }
         let open = diagnosis.of_program().any(|cause| {
-            let untold = matches!(cause.kind, Kind::SharedLines | Kind::SharedLinesOrBandwidth);
-            untold && cause.share() >= UNTOLD
+            cause.kind.is_untold() && cause.share() >= UNTOLD
         });
         let disturbed = runs.analyses.iter().any(|one| {
             one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal
@@ -428,11 +458,18 @@ impl Job<'_> {
     /// if that does not end well.
     fn once_more(&self, threads: Option<u32>) -> Option<Printed> {
         let capture = Capture::of(&Stdout::Discard);
-        let mut plan = launch::plan(threads.map(ThreadCount), Cluster::ONE);
+        let launch = self.again(threads?, Stdout::Capture(capture.clone()));
+        let ended = launch.start().and_then(|running| running.wait(None)).ok()?;
+        (ended.exit_code() == 0).then(|| capture.take())
+    }
+
+    /// One more run, which is not recorded.
+    fn again(&self, threads: u32, stdout: Stdout) -> Launch<'_> {
+        let mut plan = launch::plan(Some(ThreadCount(threads)), Cluster::ONE);
         if let Some(runtime) = self.runtime {
             runtime.tell(&mut plan);
         }
-        let launch = Launch {
+        Launch {
             program: self.program,
             tap: None,
             library: self
@@ -441,11 +478,9 @@ impl Job<'_> {
                 .then(|| launch::library(self.unpacked, Cluster::ONE)),
             plan,
             stdin: self.stdin.for_run(false),
-            stdout: Stdout::Capture(capture.clone()),
+            stdout,
             stderr: Stderr::Discard,
-        };
-        let ended = launch.start().and_then(|running| running.wait(None)).ok()?;
-        (ended.exit_code() == 0).then(|| capture.take())
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //!       study.json               what was run and how it went
 //!       machine.json             what this machine costs
 //!       cluster.json             what nodes on the hosts cost, if it ran there
+//!       samples.json             where threads were, if that had to be looked at
 //!       sharing.json             which cache lines threads share, if asked for
 //!       sharing.stderr           what the program complained meanwhile
 //!       runtimes.json            several runtimes side by side, if they were compared
@@ -21,11 +22,14 @@ pub(crate) mod job;
 pub(crate) mod runtimes;
 pub(crate) mod team;
 pub(crate) mod versus;
+mod whereabouts;
 
 use crate::failure::Failure;
 use crate::output;
+use fathomp_analyse::samples::Samples;
 use fathomp_predict::prices::Cluster;
 use fathomp_sharing::Findings;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -38,15 +42,18 @@ const INDEX: &str = "study.json";
 const RECORDINGS: &str = "recordings";
 /// What threads share.
 pub(crate) const SHARING: &str = "sharing.json";
+/// Where threads were.
+pub(crate) const SAMPLES: &str = "samples.json";
 /// What nodes on the hosts cost.
 pub(crate) const CLUSTER: &str = "cluster.json";
 /// What a study directory may hold beside its index.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "advice.json",
     CLUSTER,
     "runtimes.json",
     "machine.json",
     "result.json",
+    SAMPLES,
     "sharing.json",
     "sharing.stderr",
     "stdin",
@@ -192,17 +199,26 @@ pub(crate) fn index_of(directory: &Path) -> Result<Option<Index>, Failure> {
 
 /// What threads share, if the study in a directory says so.
 pub(crate) fn sharing_of(directory: &Path) -> Result<Option<Findings>, Failure> {
-    let path = directory.join(SHARING);
+    part_of(directory, SHARING)
+}
+
+/// Where threads were, if the study in a directory says so.
+pub(crate) fn samples_of(directory: &Path) -> Result<Option<Samples>, Failure> {
+    part_of(directory, SAMPLES)
+}
+
+fn part_of<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<Option<T>, Failure> {
+    let path = directory.join(name);
     let Ok(text) = fs::read_to_string(&path) else {
         return Ok(None);
     };
-    let findings = serde_json::from_str(&text).map_err(|error| {
+    let part = serde_json::from_str(&text).map_err(|error| {
         Failure::new(format!(
             "{} is damaged or from another version ({error}): remove it, and study the program again to have it anew",
             path.display()
         ))
     })?;
-    Ok(Some(findings))
+    Ok(Some(part))
 }
 
 /// What nodes cost on the hosts of the study in a directory, if it was made on hosts.

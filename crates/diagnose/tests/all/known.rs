@@ -22,6 +22,8 @@ fn of(analyses: &[Analysis]) -> Diagnosis {
         prediction: None,
         machine: None,
         sharing: None,
+        samples: None,
+        asks: None,
     })
 }
 
@@ -142,6 +144,8 @@ fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
             prediction: None,
             machine: None,
             sharing: Some(&found),
+            samples: None,
+            asks: None,
         });
         diagnosis.causes[0].clone()
     };
@@ -304,6 +308,24 @@ fn growing_densely(longer: f64, slower: [f64; 2], dense: [f64; 2]) -> [Analysis;
     [one, two]
 }
 
+/// On processors that stay as fast.
+pub(crate) fn facts_of_growth(longer: f64) -> [Analysis; 2] {
+    growing(longer, [1.0, 1.0])
+}
+
+/// A machine on which two threads get little more of memory than one.
+pub(crate) fn machine() -> Machine {
+    let points = [(1, 10e9), (2, 12e9)];
+    let mut machine = Machine::unmeasured(2);
+    machine.bandwidth = points
+        .map(|(threads, bytes_per_s)| Bandwidth {
+            threads,
+            bytes_per_s,
+        })
+        .into();
+    machine
+}
+
 fn slower(diagnosis: &Diagnosis) -> Option<&Cause> {
     let kind = Kind::SlowerProcessors;
     diagnosis.causes.iter().find(|one| one.kind == kind)
@@ -419,6 +441,8 @@ fn only_more_than_sharing_all_bandwidth_explains_is_shared_lines_for_certain() {
             prediction: None,
             machine: Some(&machine),
             sharing: None,
+            samples: None,
+            asks: None,
         });
         first(&diagnosis)
     };

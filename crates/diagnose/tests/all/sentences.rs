@@ -187,6 +187,8 @@ proptest! {
             prediction: prediction.as_ref(),
             machine: None,
             sharing: None,
+            samples: None,
+            asks: None,
         });
         for cause in &diagnosis.causes {
             check(cause, main, &runs, prediction.as_ref())?;

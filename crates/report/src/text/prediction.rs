@@ -23,7 +23,8 @@ pub fn prediction(prediction: &Prediction, diagnosis: &Diagnosis, width: usize) 
         let sentence = fathomp_base::text::sentence(&diagnosis.of_prediction(region));
         text.push_str(&wrapped(&printable(&sentence), width, "  "));
     }
-    for cause in diagnosis.of_program().take(CAUSES_SHOWN) {
+    let all = diagnosis.circumstance().into_iter();
+    for cause in all.chain(diagnosis.of_program()).take(CAUSES_SHOWN) {
         let sentence = cause.sentence();
         text.push_str(&wrapped(&printable(&sentence), width, "  "));
     }

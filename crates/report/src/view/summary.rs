@@ -5,7 +5,7 @@ use super::{advice, paging, regions, words};
 use crate::{Input, units};
 use fathomp_analyse::{Analysis, Outcome, Region, SiteKind, State};
 use fathomp_base::text;
-use fathomp_diagnose::Diagnosis;
+use fathomp_diagnose::{Diagnosis, Kind};
 use fathomp_predict::Prediction;
 use serde::Serialize;
 
@@ -168,7 +168,10 @@ fn largest_loss(input: &Input<'_>, analysis: &Analysis, diagnosis: &Diagnosis) -
     if parallel(analysis).next().is_none() {
         return String::new();
     }
-    let Some(first) = advice::trusted(input, diagnosis).next() else {
+    let circumstance = diagnosis.circumstance();
+    let machine = circumstance.filter(|cause| cause.kind == Kind::SlowerProcessors);
+    let trusted = advice::trusted(input, diagnosis);
+    let Some(first) = machine.into_iter().chain(trusted).next() else {
         if diagnosis.of_program().next().is_some() {
             return "The times were disturbed too much to name a cause that rests on them."
                 .to_owned();
