@@ -23,6 +23,7 @@ mod simulate;
 mod skyline;
 mod study;
 mod teams;
+mod uses;
 pub(crate) mod workload;
 mod writers;
 
@@ -51,6 +52,7 @@ pub(crate) use simulate::{FaultPrice, HomesName, PageSizes, Simulate};
 pub(crate) use skyline::{Axis, Skyline};
 pub(crate) use study::Study;
 pub(crate) use teams::Teams;
+pub(crate) use uses::unused;
 pub(crate) use workload::Workload;
 pub(crate) use writers::{WriterList, WriterName};
 
