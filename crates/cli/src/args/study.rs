@@ -65,8 +65,7 @@ impl Study {
         if let Some(sentence) = self.on.contradiction() {
             return Some(sentence);
         }
-        let of_one =
-            self.cores.is_some() || self.no_rehearsal || self.sharing || self.no_sharing;
+        let of_one = self.cores.is_some() || self.no_rehearsal || self.sharing || self.no_sharing;
         if self.runtime.0.len() > 1 && of_one {
             return Some(
                 "several runtimes are compared by their times alone: leave --cores, --no-rehearsal, --sharing and --no-sharing out, or name one runtime",
