@@ -216,10 +216,14 @@ impl Estimate {
         let replicates: Vec<f64> = (0..REPLICATES)
             .filter_map(|_| resampler.draw_grouped_median(processes))
             .collect();
-        Some(Self {
-            value: grouped_median(processes)?,
-            interval: percentile_interval(&replicates)?,
-        })
+        let value = grouped_median(processes)?;
+        let Interval { low, high } = percentile_interval(&replicates)?;
+        // Of few samples a resampled median can miss the one that there is.
+        let interval = Interval {
+            low: low.min(value),
+            high: high.max(value),
+        };
+        Some(Self { value, interval })
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Joined {
     pub documents: Vec<Document>,
     /// What output of EPCC's own programs says.
     pub epcc: Vec<EpccRow>,
+    /// Names of the files that this is from, each once.
+    pub others: Vec<String>,
     /// Sentences, such as one about a measurement found twice.
     pub notes: Vec<String>,
 }
@@ -70,6 +72,9 @@ pub fn read(paths: &[PathBuf]) -> Result<Joined, ReadError> {
             })?;
             rows.into_iter()
                 .for_each(|row| epcc::add(&mut joined.epcc, row));
+            if !joined.others.iter().any(|known| *known == name) {
+                joined.others.push(name.into_owned());
+            }
             continue;
         }
         for document in parse(&bytes, path)? {

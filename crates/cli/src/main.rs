@@ -25,13 +25,16 @@ mod study;
 mod teams;
 mod voice;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use fathomp_base::text::one_line;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let code = match commands::carry_out(args::Arguments::parse()) {
+    let matches = args::Arguments::command().get_matches();
+    let arguments =
+        args::Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let code = match commands::carry_out(arguments, &matches) {
         Ok(code) => code,
         Err(failure) => {
             let is_said = failure.sentence.is_empty() || hosts::is_said_by_first(&failure);

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use fathomp_base::text::one_line;
+use fathomp_report::text::NO_TERMINAL;
 use fathomp_sys::descriptor::not_yet_taken;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
@@ -35,11 +36,13 @@ impl Voice {
         complain("", line.as_ref());
     }
 
-    /// Columns for text on stdout.
+    /// Columns for text on stdout: as COLUMNS in the environment says, or the terminal.
     pub(crate) fn width(self) -> usize {
-        const WITHOUT_TERMINAL: usize = 100;
-        terminal_size::terminal_size_of(io::stdout())
-            .map_or(WITHOUT_TERMINAL, |(width, _)| usize::from(width.0))
+        let said = std::env::var("COLUMNS").ok();
+        let said = said.and_then(|text| text.parse().ok().filter(|width| *width > 0));
+        let terminal = || terminal_size::terminal_size_of(io::stdout());
+        said.or_else(|| Some(usize::from(terminal()?.0.0)))
+            .map_or(NO_TERMINAL, |width| width.min(NO_TERMINAL))
     }
 
     /// The result: text for people, or `value` as JSON, on stdout.

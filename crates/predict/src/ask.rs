@@ -47,6 +47,13 @@ pub enum Question<'a> {
         /// The cluster that they were made on, for models of nodes.
         priced: Option<Priced<'a>>,
     },
+    /// Counts by the published models, beside what was observed.
+    ObservedCounts {
+        /// Counts with observed speedups.
+        counted: &'a Counted,
+        /// What events cost.
+        priced: Priced<'a>,
+    },
 }
 
 /// What was predicted. In JSON each kind has a schema of its own.
@@ -59,7 +66,7 @@ pub enum Outcome {
     Published(Predicted),
     /// Of [`Question::Nodes`].
     Nodes(NodesPredicted),
-    /// Of [`Question::Observed`].
+    /// Of [`Question::Observed`] and [`Question::ObservedCounts`].
     Observed(Validated),
 }
 
@@ -123,5 +130,8 @@ pub fn ask(question: &Question<'_>) -> Result<Outcome, AskError> {
             options,
             priced,
         } => Outcome::Observed(validate::validate(analyses, options, priced)?),
+        Question::ObservedCounts { counted, priced } => {
+            Outcome::Observed(validate::validate_counts(counted, priced)?)
+        }
     })
 }

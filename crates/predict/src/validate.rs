@@ -8,12 +8,12 @@ mod rows;
 mod table4;
 
 pub use rows::{Cell, Predictor, Row};
-pub use table4::{Table4Row, table4};
+pub use table4::table4;
 
 use crate::counts::{self, Counted, RecordingsError};
 use crate::nodes::{self, Beside, NodesRegion, NodesTerms, NodesTime, Precision};
-use crate::prices::{Cluster, ClusterError, Protocol};
-use crate::published::{self, mean_relative_error};
+use crate::prices::{Cluster, ClusterError, Prices, Protocol};
+use crate::published::{self, Table4Row, mean_relative_error};
 use crate::recorded::{PredictError, Runs, threads_of};
 use crate::threads::{Options, predict};
 use doubts::{other_network, warnings};
@@ -41,9 +41,17 @@ pub struct Validated {
     /// Mean errors over programs: the form of the published table 4.
     pub errors: Vec<PredictorError>,
     /// The same by protocol, class and choice of programs: the published table 4.
-    pub table4: Vec<Table4Row>,
+    pub table4: Vec<Table4Row<Predictor>>,
     /// What makes the comparison doubtful, in words.
     pub warnings: Vec<String>,
+}
+
+impl Validated {
+    /// Whether counts alone were predicted from, of which no recording tells more.
+    #[must_use]
+    pub fn is_of_counts(&self) -> bool {
+        self.rows.iter().all(|row| row.runs == 0)
+    }
 }
 
 /// Mean error of a predictor over programs.
@@ -97,12 +105,20 @@ pub enum ValidateError {
         "all recordings have 1 thread, whose speedup is 1: give recordings with other numbers too"
     )]
     OnlyAlone,
+    /// Counts without anything to compare with.
+    #[error(
+        "the counts come with no observed speedups of 2 or more threads: add a column speedup_observed"
+    )]
+    NoneObserved,
     /// No counts for the published models.
     #[error(transparent)]
     Counts(#[from] RecordingsError),
     /// No prices for them.
     #[error(transparent)]
     Prices(#[from] ClusterError),
+    /// Prices that are not of what was counted.
+    #[error(transparent)]
+    Published(#[from] published::SdpError),
 }
 
 /// Predicts each number of threads from all others, and with a cluster also by
@@ -206,6 +222,85 @@ pub fn validate(
             .collect(),
         rows,
     })
+}
+
+/// Predicts each number of threads by the published models from its own counts, and compares with
+/// the speedup that the counts come with. `priced.counted` and `priced.without` are not looked at:
+/// counts say nothing of what our model of nodes goes by.
+///
+/// # Errors
+/// If no speedup was observed, or the cluster has no such prices.
+pub fn validate_counts(counted: &Counted, priced: Priced<'_>) -> Result<Validated, ValidateError> {
+    let protocol = priced.protocol.unwrap_or(counted.protocol);
+    if protocol == Protocol::Home && counted.protocol == Protocol::Homeless {
+        return Err(published::SdpError::Protocol.into());
+    }
+    let prices = priced.cluster.prices(protocol, priced.diff_bytes)?.prices;
+    let mut rows = Vec::new();
+    let mut without = 0;
+    for program in &counted.programs {
+        for run in program.runs.iter().filter(|run| run.threads > 1) {
+            let Some(observed) = run.speedup_observed else {
+                without += 1;
+                continue;
+            };
+            let mut predictions = vec![cell(Predictor::Ideal, run.threads.into(), observed)];
+            predictions.extend(by_published(run, &program.runs, &prices, observed));
+            rows.push(Row::of_speedups(
+                &program.name,
+                run.threads,
+                Some(protocol),
+                observed,
+                predictions,
+            ));
+        }
+    }
+    if rows.is_empty() {
+        return Err(ValidateError::NoneObserved);
+    }
+    let left_out =
+        (without > 0).then(|| format!("{without} runs without an observed speedup are left out."));
+    Ok(Validated {
+        schema: SCHEMA,
+        version: VERSION,
+        cluster: Some(priced.cluster.name.clone()),
+        errors: errors(&rows),
+        table4: table4(&rows),
+        warnings: left_out.into_iter().collect(),
+        rows,
+    })
+}
+
+/// What the published models say of a run; f is fitted to the other numbers of threads.
+fn by_published(
+    run: &counts::Run,
+    all: &[counts::Run],
+    prices: &Prices,
+    observed: f64,
+) -> Vec<Cell> {
+    let mut others = all.to_vec();
+    others.retain(|other| other.threads != run.threads);
+    let aggregate = |f: f64| published::aggregate(run, prices, f);
+    // Where nothing costs anything, every f gives the same.
+    let fitted = published::fit_f(&others, prices);
+    let fitted = fitted.or_else(|| published::is_without_faults(all, prices).then_some(0.0));
+    let times = [
+        (
+            Predictor::Critical,
+            published::critical(run, prices).map(|found| found.0),
+        ),
+        (Predictor::AggregateF0, aggregate(0.0)),
+        (Predictor::AggregateF1, aggregate(1.0)),
+        (Predictor::AggregateFit, fitted.and_then(aggregate)),
+    ];
+    let said = times.into_iter().filter_map(|(predictor, time)| {
+        Some(cell(
+            predictor,
+            run.sequential_ns / time?.time_ns(),
+            observed,
+        ))
+    });
+    said.collect()
 }
 
 /// Recordings by program and, where a program was run on nodes by both protocols, by protocol;
@@ -401,27 +496,6 @@ fn published<'a>(
         let Some(observed) = run.speedup_observed else {
             continue;
         };
-        let others: Vec<counts::Run> = runs_counted
-            .iter()
-            .filter(|other| other.threads != run.threads)
-            .cloned()
-            .collect();
-        let aggregate = |f: f64| published::aggregate(run, &prices, f);
-        let all = [
-            (
-                Predictor::Critical,
-                published::critical(run, &prices).map(|found| found.0),
-            ),
-            (Predictor::AggregateF0, aggregate(0.0)),
-            (Predictor::AggregateF1, aggregate(1.0)),
-            (
-                Predictor::AggregateFit,
-                published::fit_f(&others, &prices).and_then(aggregate),
-            ),
-        ];
-        let found = all.into_iter().filter_map(|(predictor, time)| {
-            Some(cell(predictor, alone_ns / time?.time_ns(), observed))
-        });
         let with = |threads| middle.iter().find(|one| threads_of(one) == threads);
         let ours = with(run.threads).zip(with(1)).and_then(|(one, alone)| {
             let others: Vec<&Analysis> = middle
@@ -446,7 +520,7 @@ fn published<'a>(
             Some(regions)
         });
         let from_counts = FromCounts {
-            published: found.collect(),
+            published: by_published(run, &runs_counted, &prices, observed),
             nodes: ours,
         };
         cells.insert(run.threads, from_counts);

@@ -54,10 +54,22 @@ pub struct Summary {
     pub units: Vec<CoherenceUnit>,
     /// Directives in EPCC's form, ours and those of other programs' outputs.
     pub epcc: Vec<EpccRow>,
+    /// Files of other programs' output among these, of whose machines only this is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherSource>,
     /// What was not measured, as sentences.
     pub skipped: Vec<String>,
     /// What makes the numbers doubtful, as sentences.
     pub warnings: Vec<String>,
+}
+
+/// Output of another program, of which nobody saw how it was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OtherSource {
+    /// The file's name.
+    pub name: String,
+    /// What the user says of where it was measured: names and values.
+    pub facts: Vec<(String, String)>,
 }
 
 /// A document without its samples.
@@ -273,6 +285,7 @@ pub fn summarise(documents: &[Document], subject: Option<&str>) -> Summary {
         laws: Vec::new(),
         units: Vec::new(),
         epcc: epcc::rows(documents),
+        others: Vec::new(),
     };
     summary.find_laws();
     summary

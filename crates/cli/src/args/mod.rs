@@ -8,6 +8,7 @@ mod cluster;
 mod collect;
 mod hosts;
 mod install;
+mod label;
 mod lists;
 mod net;
 mod paging;
@@ -23,6 +24,7 @@ mod simulate;
 mod skyline;
 mod study;
 mod teams;
+mod uses;
 pub(crate) mod workload;
 mod writers;
 
@@ -36,6 +38,7 @@ pub(crate) use cluster::{Cluster, Faults};
 pub(crate) use collect::Collect;
 pub(crate) use hosts::{NotOnHosts, OnHosts, Transport, WireFloor};
 pub(crate) use install::{Completions, Man};
+pub(crate) use label::Label;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use paging::Paging;
@@ -51,6 +54,7 @@ pub(crate) use simulate::{FaultPrice, HomesName, PageSizes, Simulate};
 pub(crate) use skyline::{Axis, Skyline};
 pub(crate) use study::Study;
 pub(crate) use teams::Teams;
+pub(crate) use uses::unused;
 pub(crate) use workload::Workload;
 pub(crate) use writers::{WriterList, WriterName};
 
@@ -416,6 +420,11 @@ pub(crate) struct Report {
     /// Of results: also write data files and a command file for gnuplot to this directory.
     #[arg(long, value_name = "DIR")]
     pub(crate) gnuplot: Option<PathBuf>,
+    /// Of output of EPCC's own programs: where it was measured, which it does not say, such as
+    /// `platform=Sun E10000`; also system, compiler and clock. Given several times; of several
+    /// files, with the one that is meant in front, as in `a.txt:clock=400 MHz`.
+    #[arg(long, value_name = "[FILE:]NAME=VALUE")]
+    pub(crate) label: Vec<Label>,
     /// Replace an existing page.
     #[arg(long)]
     pub(crate) force: bool,

@@ -35,8 +35,9 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "LIST")]
     pub(crate) at: Option<ThreadList>,
     /// Predict each recorded number of threads from all others and compare with
-    /// what was observed; with --cluster, by the published models too.
-    #[arg(long, conflicts_with_all = ["at", "counts"])]
+    /// what was observed; with --cluster, by the published models too. With --counts and
+    /// --cluster, by these alone, beside the speedups that the counts come with.
+    #[arg(long, conflicts_with_all = ["at"])]
     pub(crate) validate: bool,
     /// With --validate: count programs that come with fathomp (--programs, --class) on nodes
     /// of this machine, predict them for these hosts with their prices (--cluster, or measured
@@ -152,7 +153,7 @@ pub(crate) struct Sdp {
     #[arg(
         long,
         value_name = "FILE",
-        requires = "model",
+        requires_all = ["priced", "cluster"],
         conflicts_with = "recordings"
     )]
     pub(crate) counts: Option<PathBuf>,

@@ -65,6 +65,12 @@ impl Study {
         if let Some(sentence) = self.on.contradiction() {
             return Some(sentence);
         }
+        let of_one = self.cores.is_some() || self.no_rehearsal || self.sharing || self.no_sharing;
+        if self.runtime.0.len() > 1 && of_one {
+            return Some(
+                "several runtimes are compared by their times alone: leave --cores, --no-rehearsal, --sharing and --no-sharing out, or name one runtime",
+            );
+        }
         if !self.on.are_asked_for() {
             return (self.dsm != Protocol::Home).then_some(
                 "--dsm says how nodes on hosts share memory: name the hosts by --hosts, or leave it out",

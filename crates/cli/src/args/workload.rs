@@ -144,6 +144,11 @@ impl Sizing {
         self.size.as_deref()
     }
 
+    /// Both were asked for, of which a program has one.
+    pub(crate) fn is_both(&self) -> bool {
+        self.class.is_some() && self.size.is_some()
+    }
+
     /// Nothing was asked for.
     pub(crate) fn is_default(&self) -> bool {
         self.class.is_none() && self.size.is_none()

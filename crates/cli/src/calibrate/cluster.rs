@@ -240,14 +240,15 @@ fn price<T>(
     price.ok_or(ClusterError::Drowned(what))
 }
 
-/// The same of what may be too little to be told from nothing; none without samples.
+/// The same of what may be too little to be told from nothing, and is 0 if less than nothing
+/// was measured; none without samples.
 fn difference<T>(runs: &[T], samples_ns: impl Fn(&T) -> &[f64]) -> Option<Priced> {
     let in_us = |run: &T| samples_ns(run).iter().map(|ns| ns * 1e-3).collect();
     let processes: Vec<Vec<f64>> = runs.iter().map(in_us).collect();
     let price = Estimate::of(&processes)?;
     Some(Priced {
-        median: price.value,
-        interval: [price.interval.low, price.interval.high],
+        median: price.value.max(0.0),
+        interval: [price.interval.low, price.interval.high.max(0.0)],
     })
 }
 
@@ -429,5 +430,8 @@ mod tests {
             Err(ClusterError::Drowned("it"))
         ));
         assert!(of(&[]).is_err());
+        let notice = difference(&[vec![-3000.0, -1000.0]], |run| run).unwrap();
+        assert_eq!((notice.median, notice.interval[1]), (0.0, 0.0));
+        assert!(notice.interval[0] < 0.0);
     }
 }

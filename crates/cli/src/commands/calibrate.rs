@@ -174,8 +174,18 @@ fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
             "MB/s",
         ),
     ];
-    for (name, value, ends, unit) in network {
-        writeln!(text, "{name:>20} {value:>10.1} {unit:4} {}", within(ends))?;
+    // What was asked for is shown as such, beside what was seen of it.
+    let asked = measured.network_emulated;
+    let asked = asked.map(|net| [net.latency_us, net.bandwidth_mb_per_s]);
+    for (at, (name, value, ends, unit)) in network.into_iter().enumerate() {
+        match asked.map(|asked| asked[at]) {
+            Some(asked) => writeln!(
+                text,
+                "{name:>20} {asked:>10.1} {unit:4} asked for, seen {:.1} to {:.1} {unit}",
+                ends[0], ends[1]
+            )?,
+            None => writeln!(text, "{name:>20} {value:>10.1} {unit:4} {}", within(ends))?,
+        }
     }
     for (name, value, key) in faults(cluster) {
         let ends = measured.prices_us.get(key).map(within).unwrap_or_default();
@@ -201,7 +211,9 @@ fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
         "{:>7} {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10} {:>7} {:>7}",
         "", "us", "us", "us", "us", "us", "us", "us a page", "us a page", "us", "us"
     )?;
+    let below = |price: &Priced| price.median <= 0.0 && price.interval[0] < 0.0;
     let crowd = |row: &Synchronisation, price: fn(&Crowd) -> Priced| match &row.crowd {
+        Some(crowd) if below(&price(crowd)) => "0 *".to_owned(),
         Some(crowd) => format!("{:.1}", price(crowd).median),
         None => "-".to_owned(),
     };
@@ -221,6 +233,16 @@ fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
             crowd(row, |crowd| crowd.diff_us),
             crowd(row, |crowd| crowd.notice_us)
         )?;
+    }
+    let crowds = measured
+        .synchronisation
+        .iter()
+        .filter_map(|row| row.crowd.as_ref());
+    if crowds
+        .flat_map(|one| [one.diff_us, one.notice_us])
+        .any(|price| below(&price))
+    {
+        text += "* Less than the times around it scatter by: it cannot be told from nothing.\n";
     }
     Ok(text)
 }

@@ -31,18 +31,22 @@ mod study_hosts;
 mod versus;
 mod workload;
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, Command, unused};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch;
 use crate::voice::Voice;
+use clap::ArgMatches;
 
 /// Carries out what the user asked for.
-pub(crate) fn carry_out(arguments: Arguments) -> Outcome {
+pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
     let voice = Voice {
         json: arguments.json,
         quiet: arguments.quiet,
     };
     if let Some(sentence) = arguments.command.contradiction() {
+        return Err(Failure::new(sentence).with_code(exit::USAGE));
+    }
+    if let Some(sentence) = unused(matches) {
         return Err(Failure::new(sentence).with_code(exit::USAGE));
     }
     launch::guard_programs();

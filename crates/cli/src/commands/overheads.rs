@@ -2,7 +2,8 @@
 //! each costs by itself.
 
 use crate::failure::Failure;
-use fathomp_analyse::{Analysis, SiteKind, State};
+use fathomp_analyse::{Analysis, Region, SiteKind, State};
+use fathomp_base::units::plural;
 use fathomp_bench::suite::SuiteName;
 use fathomp_bench::summary::{Summary, summarise};
 use fathomp_report::text::{Grid, duration, percent, short_count};
@@ -101,25 +102,91 @@ fn counts(analysis: &Analysis) -> Vec<Overhead> {
         add(&one.place.label, "FOR", executions, false);
     }
     let team = u64::from(analysis.team_size.max(1));
-    for wait in &analysis.waits {
-        match wait.state {
-            State::ExplicitBarrier => {
-                add(
-                    &wait.place.label,
-                    "BARRIER",
-                    wait.count.div_ceil(team),
-                    true,
-                );
-            }
-            State::Critical => add(&wait.place.label, "CRITICAL", wait.count, true),
-            State::Lock => add(&wait.place.label, "LOCK/UNLOCK", wait.count, true),
-            State::TaskWait => add(&wait.place.label, TASK_WAIT, wait.count, true),
-            State::Ordered => add(&wait.place.label, "ORDERED", wait.count, true),
-            _ => {}
+    for (state, directive) in [
+        (State::ExplicitBarrier, "BARRIER"),
+        (State::TaskWait, TASK_WAIT),
+        (State::Ordered, "ORDERED"),
+    ] {
+        let of_team = |count: u64| match state {
+            State::ExplicitBarrier => count.div_ceil(team),
+            _ => count,
+        };
+        let at: Vec<_> = analysis
+            .waits
+            .iter()
+            .filter(|one| one.state == state)
+            .collect();
+        for wait in &at {
+            // Regions count all of them, and know no lines.
+            let all = (at.len() == 1).then(|| waited(analysis, state));
+            let count = all.unwrap_or_default().max(wait.count);
+            add(&wait.place.label, directive, of_team(count), true);
         }
+    }
+    for (place, directive, taken) in mutexes(analysis) {
+        add(&place, directive, taken, false);
     }
     rows
 }
+
+/// How often threads waited in a state, however shortly.
+fn waited(analysis: &Analysis, state: State) -> u64 {
+    let regions = analysis.regions.iter();
+    regions
+        .filter_map(|region| region.wait_counts.get(&state))
+        .sum()
+}
+
+/// How often critical sections were entered and locks taken. That is counted for each region,
+/// waited for or not: it is said of a line if threads waited at no other, else of the region.
+fn mutexes(analysis: &Analysis) -> Vec<(String, &'static str, u64)> {
+    let taken = || {
+        analysis
+            .regions
+            .iter()
+            .filter(|region| region.mutexes_taken > 0)
+    };
+    let is_mutex = |state: State| matches!(state, State::Critical | State::Lock);
+    let at: Vec<_> = analysis
+        .waits
+        .iter()
+        .filter(|one| is_mutex(one.state))
+        .collect();
+    if let ([wait], 1) = (&at[..], taken().count()) {
+        let number = taken().map(|region| region.mutexes_taken).sum();
+        let directive = if wait.state == State::Lock {
+            LOCK
+        } else {
+            CRITICAL
+        };
+        return vec![(wait.place.label.clone(), directive, number)];
+    }
+    let row = |region: &Region| {
+        let some = |state| {
+            region
+                .wait_counts
+                .get(&state)
+                .is_some_and(|count| *count > 0)
+        };
+        let directive = match (some(State::Critical), some(State::Lock)) {
+            (true, false) => CRITICAL,
+            (false, true) => LOCK,
+            _ => MUTEX,
+        };
+        let place = match region.kind {
+            SiteKind::Serial => "serial part".to_owned(),
+            _ => region.place.label.clone(),
+        };
+        (place, directive, region.mutexes_taken)
+    };
+    taken().map(row).collect()
+}
+
+/// Rows of EPCC for what lets one thread in at a time, and the name of one of them where only
+/// their sum is known, which has no price.
+const CRITICAL: &str = "CRITICAL";
+const LOCK: &str = "LOCK/UNLOCK";
+const MUTEX: &str = "CRITICAL or LOCK";
 
 /// Rows of EPCC in which a repetition is a task of each thread: made by all of them, or by one;
 /// and a task of each thread that waits for it.
@@ -225,12 +292,13 @@ impl Overheads {
             );
         }
         format!(
-            "{}\nEach: overhead of the directive by itself, of {} with {} threads. Total: executions times that.\n\
-             Barriers, critical sections, locks and waits for tasks count where somebody waited long enough to be recorded.\n\
+            "{}\nEach: overhead of the directive by itself, of {} with {}. Total: executions times that.\n\
+             Critical sections and locks count waited for or not: at their line if threads waited at no other, else at their region.\n\
+             Barriers and waits for tasks (>) count where somebody waited long enough to be recorded.\n\
              Tasks count at their region; one of each thread costs what EPCC's row of that name has.\n",
             grid.render(width),
             self.prices_of,
-            self.threads
+            plural(self.threads.into(), "thread")
         )
     }
 }

@@ -72,6 +72,13 @@ fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
         without: plan.sdp.left_out(),
         counted: None,
     });
+    if let (Some(file), Some(priced)) = (&plan.sdp.counts, priced) {
+        let counted = Counted::read(file).map_err(|error| Failure::of(&error))?;
+        return evidence::ask(&Question::ObservedCounts {
+            counted: &counted,
+            priced,
+        });
+    }
     let target = target(plan)?;
     let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
     evidence::compare(&analyses, &target, priced)

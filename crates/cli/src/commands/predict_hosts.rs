@@ -11,6 +11,7 @@ use crate::launch::told_alone;
 use crate::progress::Progress;
 use crate::voice::Voice;
 use fathomp_analyse::Analysis;
+use fathomp_base::units::plural;
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::floors;
 use fathomp_launch::{Plan, Protocol};
@@ -19,7 +20,7 @@ use fathomp_predict::prices::Cluster as Prices;
 use fathomp_predict::validate::Priced;
 use fathomp_toolchain::guard::Guarded;
 use fathomp_workloads::Workload;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ pub(super) fn validate(
     let rounds = plan.evaluating.repeat as usize;
     let each = sizes.len() + 1;
     let progress = Progress::start(voice, (jobs.len() + 1) * each * (rounds + 1));
-    let prices = prices(plan, across, protocol, &progress)?;
+    let (prices, mut doubts) = prices(plan, across, protocol, &progress)?;
     let run = Runs {
         directory,
         across,
@@ -94,7 +95,10 @@ pub(super) fn validate(
                 if round > 1 && began.elapsed() > plan.evaluating.budget.0 {
                     break 'rounds;
                 }
-                progress.at(done, format!("{}, {nodes} nodes", job.name));
+                progress.at(
+                    done,
+                    format!("{}, {}", job.name, plural((*nodes).into(), "node")),
+                );
                 done += 1;
                 kept.push(run.record(job, *nodes, place, round)?);
             }
@@ -111,7 +115,8 @@ pub(super) fn validate(
             typical_ns(&evidence::analyses(&recordings, None)?),
         );
     }
-    let doubt = without_start(&mut observed, &starts)?;
+    doubts.extend(without_start(&mut observed, &starts)?);
+    doubts.extend(busy(&counted));
     let priced = Priced {
         cluster: &prices,
         protocol: plan.sdp.dsm,
@@ -125,7 +130,7 @@ pub(super) fn validate(
     };
     let mut answer = evidence::compare(&observed, &target, Some(priced))?;
     if let Predicted::Observed(validated) = &mut answer {
-        validated.warnings.extend(doubt);
+        validated.warnings.extend(doubts);
         let start = starts.values().max().copied().unwrap_or(0);
         validated.warnings.push(format!(
             "Starting and ending nodes on the hosts takes up to {:.0} ms, measured with an empty program; that was taken off the observed times, since no model knows it.",
@@ -153,33 +158,56 @@ fn typical_ns(analyses: &[Analysis]) -> u64 {
     times.get(times.len() / 2).copied().unwrap_or(0)
 }
 
-/// Takes what starting and ending takes off the times of programs; says if that is most of
-/// what there was.
+/// Says so if other programs took processors from those that were counted here, which have
+/// times of their own for that. Of what goes on at the hosts nobody here knows.
+fn busy(counted: &[&Analysis]) -> Option<String> {
+    let disturbed = counted.iter().filter(|one| one.program.disturbed());
+    let used = disturbed.filter_map(|one| one.program.others_used);
+    let most = used.max_by(f64::total_cmp)?;
+    Some(format!(
+        "Other programs used up to {:.0} % of this machine's processors while programs were counted on it: if the hosts are as busy, observed times are too long; validate again when they are quiet.",
+        most * 100.0
+    ))
+}
+
+/// Takes what starting and ending takes off the times of programs; programs of which nothing is
+/// left are left out. Says which, and of which little is left.
 fn without_start(
-    observed: &mut [Analysis],
+    observed: &mut Vec<Analysis>,
     starts: &BTreeMap<u32, u64>,
-) -> Result<Option<String>, Failure> {
-    let mut short: Vec<String> = Vec::new();
-    for analysis in observed {
+) -> Result<Vec<String>, Failure> {
+    let (mut short, mut none) = (BTreeSet::new(), BTreeMap::new());
+    for analysis in observed.iter_mut() {
         let start = starts.get(&analysis.program.nodes).copied().unwrap_or(0);
         let name = analysis.program.name.clone();
-        let left = analysis.wall_ns.checked_sub(start).filter(|left| *left > 0);
-        analysis.wall_ns = left.ok_or_else(|| {
-            Failure::new(format!(
-                "{name} ended on {} nodes as soon as an empty program does: choose a larger --class",
-                analysis.program.nodes
-            ))
-        })?;
-        if analysis.wall_ns < start && !short.contains(&name) {
-            short.push(name);
+        analysis.wall_ns = analysis.wall_ns.saturating_sub(start);
+        if analysis.wall_ns == 0 {
+            none.insert(name, analysis.program.nodes);
+        } else if analysis.wall_ns < start {
+            short.insert(name);
         }
     }
-    Ok((!short.is_empty()).then(|| {
-        format!(
+    observed.retain(|one| !none.contains_key(&one.program.name));
+    short.retain(|name| !none.contains_key(name));
+    let mut said: Vec<String> = none
+        .iter()
+        .map(|(name, nodes)| {
+            format!(
+                "{name} ended on {} as soon as an empty program does, and is left out: choose a larger --class.",
+                plural((*nodes).into(), "node")
+            )
+        })
+        .collect();
+    if observed.is_empty() {
+        return Err(Failure::new(said.join(" ").trim_end_matches('.')));
+    }
+    if !short.is_empty() {
+        said.push(format!(
             "{} took less time than starting and ending: choose a larger --class.",
-            short.join(", ")
-        )
-    }))
+            short.into_iter().collect::<Vec<_>>().join(", ")
+        ));
+    }
+    Ok(said)
 }
 
 /// The programs asked for.
@@ -202,15 +230,16 @@ fn build(plan: &Predict) -> Result<Vec<Job>, Failure> {
     Ok(jobs)
 }
 
-/// The hosts' prices: those given, or measured now.
+/// The hosts' prices: those given, or measured now; and what makes these doubtful.
 fn prices(
     plan: &Predict,
     across: &Across,
     protocol: Protocol,
     progress: &Progress,
-) -> Result<Prices, Failure> {
+) -> Result<(Prices, Vec<String>), Failure> {
     if let Some(file) = &plan.sdp.cluster {
-        return Prices::find(file).map_err(|error| Failure::of(&error));
+        let found = Prices::find(file).map_err(|error| Failure::of(&error))?;
+        return Ok((found, Vec::new()));
     }
     let cluster = Cluster {
         nodes: across.nodes(),
@@ -221,7 +250,7 @@ fn prices(
     let cc = &plan.evaluating.making.cc;
     progress.at(0, "measuring the hosts".to_owned());
     let measured = calibrate::cluster(&unpacked, cluster, Some(across), cc, |_| {})?;
-    Ok(measured.cluster)
+    Ok((measured.cluster, measured.doubts))
 }
 
 /// Recordings, made one after the other.
@@ -293,5 +322,51 @@ impl Runs<'_> {
             .unwrap_or("without a word")
             .to_owned();
         Err(failed(format!("{status}, {last}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(name: &str, nodes: u32, wall_ns: u64) -> Analysis {
+        let mut one = Analysis {
+            wall_ns,
+            ..Analysis::empty()
+        };
+        one.program.name = name.to_owned();
+        one.program.nodes = nodes;
+        one
+    }
+
+    #[test]
+    fn programs_that_end_at_once_are_left_out_and_named() {
+        let starts = BTreeMap::from([(1, 10), (2, 100)]);
+        let mut runs = vec![
+            run("is", 1, 50),
+            run("is", 2, 90),
+            run("cg", 1, 500),
+            run("cg", 2, 150),
+            run("lu", 2, 900),
+        ];
+        let said = without_start(&mut runs, &starts).unwrap();
+        let left: Vec<u64> = runs.iter().map(|one| one.wall_ns).collect();
+        assert_eq!(left, [490, 50, 800]);
+        assert!(
+            said[0].starts_with("is ended on 2 nodes as soon as"),
+            "{said:?}"
+        );
+        assert!(said[1].starts_with("cg took less time"), "{said:?}");
+        let mut runs = vec![run("is", 1, 5)];
+        let refused = without_start(&mut runs, &starts).unwrap_err();
+        assert!(refused.sentence.contains("is ended on 1 node as soon"));
+    }
+
+    #[test]
+    fn other_programs_are_told_of() {
+        let mut one = run("is", 2, 5);
+        assert_eq!(busy(&[&one]), None);
+        one.program.others_used = Some(0.8);
+        assert!(busy(&[&one]).unwrap().contains("up to 80 %"));
     }
 }

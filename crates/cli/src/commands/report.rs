@@ -1,6 +1,6 @@
 //! `fathomp report`: one offline page from recordings or results that exist.
 
-use crate::args::Report;
+use crate::args::{Label, Report};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
 use crate::progress::slowly;
@@ -9,7 +9,7 @@ use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
 use fathomp_analyse::Analysis;
 use fathomp_bench::epcc::is_output;
-use fathomp_bench::summary::summarise;
+use fathomp_bench::summary::{OtherSource, summarise};
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::prices::Cluster;
 use fathomp_report::{Input, PagingFacts};
@@ -38,6 +38,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     if let Some(directory) = &plan.gnuplot {
         output::check_directory(directory, plan.force)?;
     }
+    let usage = |sentence: &str| Err(Failure::new(sentence).with_code(exit::USAGE));
     let results = plan.inputs.iter().filter(|input| is_result(input)).count();
     if results == plan.inputs.len() {
         return bench(plan, voice);
@@ -48,10 +49,14 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         ));
     }
     if plan.gnuplot.is_some() {
-        return Err(Failure::new(
+        return usage(
             "--gnuplot draws results of `fathomp bench`, and these are recordings: leave it out",
-        )
-        .with_code(exit::USAGE));
+        );
+    }
+    if !plan.label.is_empty() {
+        return usage(
+            "--label says where output of EPCC's programs was measured, and these are recordings: leave it out",
+        );
     }
     let mut notes = Vec::new();
     let mut sharing = None;
@@ -86,6 +91,12 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let analyses = slowly(voice, "reading recordings", || {
         evidence::analyses(&recordings, target.machine.as_ref())
     })?;
+    let on_nodes_alone = analyses.iter().all(|one| one.program.nodes > 1);
+    if plan.cores.is_some() && (analyses.is_empty() || on_nodes_alone) {
+        return usage(
+            "--cores predicts programs whose threads share memory, and these recordings have none: leave it out",
+        );
+    }
     let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
     let nodes = on_nodes(plan, measured, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
@@ -169,6 +180,17 @@ fn on_nodes(
 
 /// The page about benchmark results.
 fn bench(plan: &Report, voice: Voice) -> Outcome {
+    let of_recordings = [
+        (plan.cores.is_some(), "--cores"),
+        (plan.machine.is_some(), "--machine"),
+        (plan.cluster.is_some(), "--cluster"),
+    ];
+    if let Some((_, option)) = of_recordings.into_iter().find(|(given, _)| *given) {
+        return Err(Failure::new(format!(
+            "{option} is for predictions from recordings, and these are results of benchmarks: leave it out"
+        ))
+        .with_code(exit::USAGE));
+    }
     let joined = fathomp_bench::read::read(&plan.inputs)?;
     for note in &joined.notes {
         voice.warn(note);
@@ -177,6 +199,7 @@ fn bench(plan: &Report, voice: Voice) -> Outcome {
     for row in joined.epcc {
         fathomp_bench::epcc::add(&mut summary.epcc, row);
     }
+    summary.others = others(plan, joined.others)?;
     let page = fathomp_report::bench_page(&summary, &joined.notes)?;
     output::write_file(&plan.output, page.as_bytes())?;
     voice.say(format!("wrote {}", plan.output.display()));
@@ -192,6 +215,35 @@ fn bench(plan: &Report, voice: Voice) -> Outcome {
         voice.result("fathomp.report.bench", &answer, String::new)?;
     }
     Ok(0)
+}
+
+/// The files of other programs' output, each with what the user says of its machine.
+fn others(plan: &Report, names: Vec<String>) -> Result<Vec<OtherSource>, Failure> {
+    let is_of = |label: &Label, name: &str| label.file.as_deref().is_none_or(|file| file == name);
+    let lost = |label: &&Label| !names.iter().any(|name| is_of(label, name));
+    if let Some(label) = plan.label.iter().find(lost) {
+        return Err(Failure::new(format!(
+            "--label says where output of EPCC's own programs was measured, and {}",
+            match &label.file {
+                Some(file) => format!("no such file given is called {file}: name one that is"),
+                None => "none was given: leave it out".to_owned(),
+            }
+        ))
+        .with_code(exit::USAGE));
+    }
+    let value = |file: &str, name: &str| {
+        let mut labels = plan.label.iter().rev();
+        let label = labels.find(|label| label.name == name && is_of(label, file));
+        label.map_or_else(|| "–".to_owned(), |label| label.value.clone())
+    };
+    let other = |name: String| OtherSource {
+        facts: Label::NAMES
+            .iter()
+            .map(|of| (of[..1].to_uppercase() + &of[1..], value(&name, of)))
+            .collect(),
+        name,
+    };
+    Ok(names.into_iter().map(other).collect())
 }
 
 /// True for a file that begins as JSON does, or is output of EPCC's programs: recordings are

@@ -137,6 +137,11 @@ pub enum ClusterError {
         /// What there is.
         known: String,
     },
+    /// The size of diffs, of a protocol whose prices have none.
+    #[error(
+        "the homeless protocol sends no diffs to homes: leave --diff-bytes out, or ask for --dsm home"
+    )]
+    NoDiffs,
     /// The file cannot be read.
     #[error("cannot read {}: {source}; give a cluster's file, or one of {}", path.display(), names())]
     Read {
@@ -330,6 +335,9 @@ impl Cluster {
         protocol: Protocol,
         diff_bytes: Option<u32>,
     ) -> Result<PricesOf, ClusterError> {
+        if protocol == Protocol::Homeless && diff_bytes.is_some() {
+            return Err(ClusterError::NoDiffs);
+        }
         let diff_bytes = diff_bytes.unwrap_or(self.page_bytes);
         let measured = match protocol {
             Protocol::Homeless => self.homeless.map(|homeless| Prices {

@@ -25,9 +25,12 @@
 
 mod model;
 mod predict;
+mod table4;
 
-pub use model::{Breakdown, RegionCost, aggregate, critical, fit_f};
+pub use model::{Breakdown, RegionCost, aggregate, critical, fit_f, is_without_faults};
 pub use predict::{
     Dominating, F, MeanError, Model, Point, Predicted, Question, SCHEMA, SdpError, Speedups, Term,
-    TermTime, VERSION, Work, mean_relative_error, predict,
+    TermTime, VERSION, Work, predict,
 };
+pub(crate) use table4::{Speedup, of_speedups};
+pub use table4::{Table4Row, mean_relative_error};

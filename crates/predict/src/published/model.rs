@@ -12,6 +12,8 @@ pub struct Breakdown {
     pub work_ns: f64,
     /// Time of each [`Event`] that the others wait for.
     pub events_ns: [f64; Event::COUNT],
+    /// How many of each there are: along the critical path, or of all threads together.
+    pub counts: Counts,
 }
 
 impl Breakdown {
@@ -72,6 +74,7 @@ pub fn critical(run: &Run, prices: &Prices) -> Option<(Breakdown, Vec<RegionCost
     let breakdown = Breakdown {
         work_ns: run.sequential_ns / f64::from(run.threads),
         events_ns: counts.cost_ns(prices),
+        counts,
     };
     Some((breakdown, regions))
 }
@@ -81,12 +84,14 @@ pub fn critical(run: &Run, prices: &Prices) -> Option<(Breakdown, Vec<RegionCost
 /// neither threads nor their sum were counted.
 #[must_use]
 pub fn aggregate(run: &Run, prices: &Prices, f: f64) -> Option<Breakdown> {
-    let events_ns = total(run)?.cost_ns(prices);
+    let counts = total(run)?;
+    let events_ns = counts.cost_ns(prices);
     let threads = f64::from(run.threads);
     let share = f + (1.0 - f) / threads;
     Some(Breakdown {
         work_ns: run.sequential_ns / threads,
         events_ns: events_ns.map(|time| time * share),
+        counts,
     })
 }
 
@@ -125,4 +130,14 @@ pub fn fit_f(runs: &[Run], prices: &Prices) -> Option<f64> {
         below += slope * slope;
     }
     (below > 0.0).then(|| (above / below).max(0.0))
+}
+
+/// Whether no fault of these runs costs anything, so that every `f` gives the same.
+#[must_use]
+pub fn is_without_faults(runs: &[Run], prices: &Prices) -> bool {
+    let free = |run: &Run| {
+        let costs = total(run).map(|counts| counts.cost_ns(prices));
+        costs.is_some_and(|costs| costs.iter().all(|cost| *cost == 0.0))
+    };
+    runs.iter().all(free)
 }

@@ -1,6 +1,7 @@
 //! Counts and a cluster to speedups.
 
-use super::model::{Breakdown, RegionCost, aggregate, critical, fit_f};
+use super::model::{Breakdown, RegionCost, aggregate, critical, fit_f, is_without_faults};
+use super::table4::{Speedup, Table4Row, mean_relative_error, of_speedups};
 use crate::counts::{Counted, Program, Run};
 use crate::prices::{Cluster, ClusterError, Event, PricesOf, Protocol};
 use serde::Serialize;
@@ -70,6 +71,9 @@ pub struct Predicted {
     /// Errors where speedups were observed, in the form of the published
     /// table 4.
     pub errors: Vec<MeanError>,
+    /// The same by class and choice of programs; who predicts is an f, none for
+    /// [`Model::Critical`] and where f was fitted to each program.
+    pub table4: Vec<Table4Row<Option<f64>>>,
     /// What makes the prediction doubtful, in words.
     pub warnings: Vec<String>,
 }
@@ -119,6 +123,9 @@ pub struct TermTime {
     pub term: Term,
     /// How much of it.
     pub time_ns: f64,
+    /// Events of that kind that were counted: along the critical path, or of all threads
+    /// together; none of work.
+    pub count: Option<f64>,
 }
 
 /// What a predicted time consists of.
@@ -232,16 +239,20 @@ pub fn predict(
     }
     check_threads(&counts.programs, &question.at)?;
     let prices = cluster.prices(protocol, question.diff_bytes)?;
-    let mut programs = Vec::new();
+    let (mut programs, mut unfitted) = (Vec::new(), Vec::new());
     for program in &counts.programs {
         let asked = Asked {
             program,
             prices: &prices,
         };
         let mut points = Vec::new();
+        let values = asked.values(question);
+        if values.is_empty() {
+            unfitted.push(name_of(&program.name));
+        }
         for run in &program.runs {
             if question.at.is_empty() || question.at.contains(&run.threads) {
-                points.extend(asked.points(run, question)?);
+                points.extend(asked.points(run, question, &values)?);
             }
         }
         programs.push(Speedups {
@@ -249,6 +260,14 @@ pub fn predict(
             points,
         });
     }
+    if let Some(program) = unfitted.first()
+        && unfitted.len() == programs.len()
+    {
+        let program = (*program).to_owned();
+        return Err(SdpError::NoFit { program });
+    }
+    let fitted = question.model == Model::Aggregate && question.f == F::Fit;
+    let warnings = warnings(counts, cluster, protocol, &prices, &programs);
     Ok(Predicted {
         schema: SCHEMA,
         version: VERSION,
@@ -257,7 +276,14 @@ pub fn predict(
         cluster: cluster.name.clone(),
         prices,
         errors: errors(&programs, question),
-        warnings: warnings(counts, cluster, protocol, &prices, &programs),
+        table4: table4(&programs, question, protocol),
+        warnings: match fitted {
+            true => warnings
+                .into_iter()
+                .chain(without_f(&programs, &unfitted))
+                .collect(),
+            false => warnings,
+        },
         programs,
     })
 }
@@ -289,30 +315,40 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn points(&self, run: &Run, question: &Question) -> Result<Vec<Point>, SdpError> {
+    fn points(
+        &self,
+        run: &Run,
+        question: &Question,
+        values: &[Option<f64>],
+    ) -> Result<Vec<Point>, SdpError> {
         let prices = &self.prices.prices;
         if question.model == Model::Critical {
             let (breakdown, regions) =
                 critical(run, prices).ok_or_else(|| self.scope(run, question.model))?;
             return Ok(vec![self.point(run, &breakdown, None, regions)]);
         }
-        let values = match &question.f {
-            F::Published => PUBLISHED_F.to_vec(),
-            F::Values(values) => values.clone(),
-            F::Fit => vec![
-                fit_f(&self.program.runs, prices).ok_or_else(|| SdpError::NoFit {
-                    program: self.name(),
-                })?,
-            ],
-        };
         values
-            .into_iter()
+            .iter()
             .map(|f| {
-                let breakdown =
-                    aggregate(run, prices, f).ok_or_else(|| self.scope(run, question.model))?;
-                Ok(self.point(run, &breakdown, Some(f), Vec::new()))
+                let breakdown = aggregate(run, prices, f.unwrap_or_default())
+                    .ok_or_else(|| self.scope(run, question.model))?;
+                Ok(self.point(run, &breakdown, *f, Vec::new()))
             })
             .collect()
+    }
+
+    /// The values of f to predict with: one of none where nothing costs anything, so that f
+    /// changes nothing; nothing where it cannot be fitted.
+    fn values(&self, question: &Question) -> Vec<Option<f64>> {
+        let (runs, prices) = (&self.program.runs, &self.prices.prices);
+        match &question.f {
+            F::Published => PUBLISHED_F.map(Some).to_vec(),
+            F::Values(values) => values.iter().copied().map(Some).collect(),
+            F::Fit => match fit_f(runs, prices) {
+                None if is_without_faults(runs, prices) => vec![None],
+                fitted => fitted.into_iter().map(Some).collect(),
+            },
+        }
     }
 
     fn point(
@@ -329,6 +365,7 @@ impl Asked<'_> {
         let work = TermTime {
             term: Term::Work(Work::Work),
             time_ns: breakdown.work_ns,
+            count: None,
         };
         let events = Event::ALL.map(|event| (event, breakdown.events_ns[event as usize]));
         let dominating = events
@@ -342,6 +379,7 @@ impl Asked<'_> {
         let events = events.map(|(event, time_ns)| TermTime {
             term: Term::Event(event),
             time_ns,
+            count: Some(breakdown.counts.0[event as usize]),
         });
         Point {
             threads: run.threads,
@@ -361,13 +399,6 @@ impl Asked<'_> {
         }
     }
 
-    fn name(&self) -> String {
-        match self.program.name.as_str() {
-            "" => "the program".to_owned(),
-            name => name.to_owned(),
-        }
-    }
-
     /// The model lacks what it counts with, so the other kind of sum is there.
     fn scope(&self, run: &Run, model: Model) -> SdpError {
         let (has, model, or) = match model {
@@ -383,7 +414,7 @@ impl Asked<'_> {
             ),
         };
         SdpError::Scope {
-            program: self.name(),
+            program: name_of(&self.program.name).to_owned(),
             threads: run.threads,
             has,
             model,
@@ -392,15 +423,65 @@ impl Asked<'_> {
     }
 }
 
-/// Mean of |predicted - observed| / observed over (predicted, observed): the
-/// error of the published table 4. None if there are no pairs.
-#[must_use]
-pub fn mean_relative_error(pairs: &[(f64, f64)]) -> Option<f64> {
-    let sum: f64 = pairs
-        .iter()
-        .map(|(predicted, observed)| (predicted / observed - 1.0).abs())
-        .sum();
-    (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
+/// What to call a program.
+fn name_of(name: &str) -> &str {
+    match name {
+        "" => "the program",
+        name => name,
+    }
+}
+
+/// Says of which programs no f was fitted, and what became of them.
+fn without_f(programs: &[Speedups], unfitted: &[&str]) -> Vec<String> {
+    let free = programs.iter().filter(|program| {
+        let mut points = program.points.iter();
+        points.next().is_some_and(|one| one.f.is_none())
+    });
+    let free: Vec<&str> = free.map(|program| name_of(&program.program)).collect();
+    let mut said = Vec::new();
+    if !free.is_empty() {
+        said.push(format!(
+            "No f is fitted for {}: no faults cost anything there, so that every f gives the same.",
+            free.join(", ")
+        ));
+    }
+    if !unfitted.is_empty() {
+        said.push(format!(
+            "Nothing is predicted for {}: to fit f takes observed speedups with 2 or more threads and faults that cost something; give f itself.",
+            unfitted.join(", ")
+        ));
+    }
+    said
+}
+
+/// Errors by class and choice of programs, as the published table 4 has them.
+fn table4(
+    programs: &[Speedups],
+    question: &Question,
+    protocol: Protocol,
+) -> Vec<Table4Row<Option<f64>>> {
+    let speedups = programs.iter().flat_map(|program| {
+        program.points.iter().filter_map(move |point| {
+            Some(Speedup {
+                protocol: Some(protocol),
+                program: &program.program,
+                threads: point.threads,
+                // Of what is not negative, the bits are in the order of the values.
+                predictor: point.f.filter(|_| question.f != F::Fit).map(f64::to_bits),
+                predicted: point.speedup,
+                observed: point.speedup_observed?,
+            })
+        })
+    });
+    let rows = of_speedups(&speedups.collect::<Vec<_>>());
+    let with_f = |row: Table4Row<Option<u64>>| Table4Row {
+        protocol: row.protocol,
+        class: row.class,
+        subset: row.subset,
+        predictor: row.predictor.map(f64::from_bits),
+        errors: row.errors,
+    };
+    rows.into_iter().map(with_f).collect()
 }
 
 /// Errors by number of threads and by place in the list of f.
@@ -461,20 +542,19 @@ fn warnings(
             cluster.name, cluster.nodes
         ));
     }
-    for program in programs {
-        let f = program
-            .points
-            .iter()
-            .find_map(|point| point.f.filter(|f| *f > 1.0));
-        if let Some(f) = f {
-            let name = match program.program.as_str() {
-                "" => "the program",
-                name => name,
-            };
-            warnings.push(format!(
-                "The f that fits {name} best is {f:.2}, and no part of the faults can be more than all of them: it takes longer than if all faults came one after the other. Usually what is sent at synchronisation (flushes, diffs), or nodes that wait for one home, take time that faults do not count; `--model nodes` has terms for both."
-            ));
-        }
+    let above: Vec<String> = programs
+        .iter()
+        .filter_map(|program| {
+            let mut points = program.points.iter();
+            let f = points.find_map(|point| point.f.filter(|f| *f > 1.0))?;
+            Some(format!("{f:.2} for {}", name_of(&program.program)))
+        })
+        .collect();
+    if !above.is_empty() {
+        warnings.push(format!(
+            "The f that fits best is {}, and no part of the faults can be more than all of them: it takes longer than if all faults came one after the other. Usually what is sent at synchronisation (flushes, diffs), or nodes that wait for one home, take time that faults do not count; `--model nodes` has terms for both.",
+            above.join(", ")
+        ));
     }
     let beyond = points().find(|point| {
         let rounding = 1e-9 * point.speedup;

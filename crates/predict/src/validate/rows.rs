@@ -39,7 +39,7 @@ pub struct Row {
     pub threads: u32,
     /// What shared memory between nodes; none for threads of one process.
     pub protocol: Option<Protocol>,
-    /// Recordings with so many.
+    /// Recordings with so many; 0 if counts come from elsewhere.
     pub runs: u32,
     /// Threads that shared processors: their time is also waiting for these.
     pub oversubscribed: bool,
@@ -60,7 +60,6 @@ pub struct Row {
     pub nodes_interval: Option<NodesInterval>,
 }
 
-#[cfg(test)]
 impl Row {
     /// Speedups from elsewhere.
     pub(crate) fn of_speedups(
@@ -74,7 +73,7 @@ impl Row {
             program: program.to_owned(),
             threads,
             protocol,
-            runs: 1,
+            runs: 0,
             oversubscribed: false,
             emulated_time: false,
             processors_used: None,

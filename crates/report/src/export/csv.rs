@@ -18,7 +18,7 @@ use thiserror::Error;
 /// * `iterations`: of loops that the runtime deals; `static_iterations`: of those that threads
 ///   divide by the code, empty where they are not known
 /// * `dsm_...`: what sharing memory between nodes took, empty on one node
-pub const HEADER: ([&str; 7], [&str; 12], [&str; 14]) = (
+pub const HEADER: ([&str; 7], [&str; 12], [&str; 16]) = (
     [
         "region",
         "place",
@@ -57,6 +57,8 @@ pub const HEADER: ([&str; 7], [&str; 12], [&str; 14]) = (
         "dsm_lock_ns",
         "dsm_flush_ns",
         "dsm_barrier_ns",
+        "dsm_flushes",
+        "dsm_barriers",
     ],
 );
 
@@ -145,6 +147,8 @@ fn shared(dsm: Option<&Dsm>) -> [String; HEADER.2.len()] {
         dsm.lock_ns,
         dsm.flush_ns,
         dsm.barrier_ns,
+        dsm.flushes,
+        dsm.barriers,
     ]
     .map(|count| count.to_string())
 }

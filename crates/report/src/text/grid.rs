@@ -3,7 +3,8 @@
 use unicode_width::UnicodeWidthStr;
 
 /// A table: one column of names, which takes what width is left, and columns
-/// of numbers, of which the least important go first if there is too little.
+/// of numbers, of which the least important go first if there is too little; a line below says
+/// which.
 #[derive(Debug)]
 pub struct Grid {
     name: &'static str,
@@ -81,7 +82,8 @@ impl Grid {
         self.rows.is_empty()
     }
 
-    /// The table in at most `width` columns, if its first columns fit at all.
+    /// The table in at most `width` columns, if its first columns fit at all. What is left out
+    /// is named.
     #[must_use]
     pub fn render(&self, width: usize) -> String {
         let widths: Vec<usize> = self
@@ -145,7 +147,24 @@ impl Grid {
             text.push_str(line.trim_end());
             text.push('\n');
         }
-        text
+        text + &self.left_out(&kept, width)
+    }
+
+    /// Says which columns there was no room for.
+    fn left_out(&self, kept: &[usize], width: usize) -> String {
+        let titles = self.columns.iter().enumerate();
+        let gone: Vec<&str> = titles
+            .filter(|(index, _)| !kept.contains(index))
+            .map(|(_, column)| column.title.as_str())
+            .collect();
+        if gone.is_empty() {
+            return String::new();
+        }
+        let line = format!(
+            "(no room for {}: a wider terminal, a pipe or a file gets all columns)",
+            gone.join(", ")
+        );
+        super::wrapped(&line, width, " ")
     }
 }
 
@@ -188,12 +207,14 @@ mod tests {
         let wide = grid.render(80);
         assert!(wide.contains("Extra"));
         let narrow = grid.render(34);
-        assert!(!narrow.contains("Extra"));
+        assert!(!narrow.lines().next().unwrap().contains("Extra"));
+        assert!(narrow.contains("(no room for Extra:"), "{narrow}");
         // A width in which names are cut, or else a column goes.
         assert!(grid.render(46).contains("Extra"));
         let whole = grid.whole_names();
         let named = whole.render(48);
-        assert!(!named.contains("Extra") && named.contains("a_rather_long_name.c:12"));
+        assert!(!named.lines().next().unwrap().contains("Extra"));
+        assert!(named.contains("a_rather_long_name.c:12"));
         let tiny = whole.render(34);
         for (text, width) in [(wide, 80), (narrow, 34), (named, 48), (tiny, 34)] {
             assert!(text.lines().all(|line| columns(line) <= width), "{text}");

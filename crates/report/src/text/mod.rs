@@ -36,6 +36,19 @@ use crate::view::words;
 /// Narrowest width anything is laid out for.
 const WIDTH_MIN: usize = 60;
 
+/// Width for a file or a pipe: tables have all their columns, and sentences are broken as on a
+/// terminal of 100 columns.
+pub const NO_TERMINAL: usize = 1 << 16;
+
+/// Width of sentences and curves where tables may have `width`.
+fn readable(width: usize) -> usize {
+    const WITHOUT_TERMINAL: usize = 100;
+    match width >= NO_TERMINAL - WIDTH_MIN {
+        true => WITHOUT_TERMINAL,
+        false => width,
+    }
+}
+
 /// `text` on one line, with what could command a terminal replaced.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
@@ -53,6 +66,7 @@ fn hidden(letter: char) -> bool {
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
+    let width = readable(width);
     let text = words::bound(text);
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let joined = grid::columns(&line) + 1 + grid::columns(word);

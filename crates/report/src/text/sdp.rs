@@ -2,10 +2,10 @@
 
 use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
-use crate::units::{NOTHING, duration, percent, ratio, signed};
+use crate::units::{self, NOTHING, duration, percent, plural, ratio, signed};
 use crate::view::words;
 use fathomp_predict::prices::{Event, Protocol};
-use fathomp_predict::published::{Model, Point, Predicted, Term};
+use fathomp_predict::published::{Model, Point, Predicted, Table4Row, Term};
 use std::collections::BTreeSet;
 
 /// Longest name of a region in a row.
@@ -32,11 +32,92 @@ pub fn sdp(predicted: &Predicted, width: usize) -> String {
         terms(predicted)
     };
     text.push_str(&grid.render(width));
+    text.push('\n');
+    text.push_str(&counts(predicted).render(width));
+    let whose = match predicted.model {
+        Model::Critical => "Counted along the critical path.",
+        Model::Aggregate => "Counted of all threads together.",
+    };
+    text.push_str(&wrapped(whose, width, ""));
     if !predicted.errors.is_empty() {
         text.push('\n');
         text.push_str(&errors(predicted).render(width));
     }
+    if predicted.programs.len() > 1 && !predicted.table4.is_empty() {
+        text.push('\n');
+        let system = format!("{} ", predicted.protocol.name());
+        let rows = predicted.table4.iter();
+        let rows = rows.map(|row| {
+            (
+                format!("{system}{}", row.class),
+                model(predicted, row.predictor),
+                row,
+            )
+        });
+        text.push_str(&by_class(rows).render(width));
+    }
     text
+}
+
+/// The published table 4 in its own form: a row for each class, choice of programs and predictor,
+/// which comes with what to call these.
+pub(super) fn by_class<'a, K: 'a>(
+    rows: impl Iterator<Item = (String, String, &'a Table4Row<K>)>,
+) -> Grid {
+    let rows: Vec<_> = rows.collect();
+    let errors = rows.iter().flat_map(|(_, _, row)| &row.errors);
+    let threads: BTreeSet<u32> = errors.map(|error| error.0).collect();
+    let mut grid = Grid::new("By class").words("Programs", 0).words("Model", 0);
+    for threads in &threads {
+        grid = grid.column(plural((*threads).into(), "thread"), 0);
+    }
+    for (class, predictor, row) in rows {
+        let mut cells = vec![row.subset.clone(), predictor];
+        cells.extend(threads.iter().map(|threads| {
+            let error = row.errors.iter().find(|error| error.0 == *threads);
+            error.map_or_else(|| NOTHING.to_owned(), |error| percent(error.1))
+        }));
+        grid.row(class.trim().to_owned(), cells);
+    }
+    grid
+}
+
+/// The published table 1: how many events of each kind each program has.
+fn counts(predicted: &Predicted) -> Grid {
+    let shown: Vec<Event> = priced(predicted).collect();
+    let mut grid = table(predicted);
+    for event in &shown {
+        grid = grid.column(capital(event.words(predicted.protocol)), 0);
+    }
+    let mut last = None;
+    for (name, point) in rows(predicted) {
+        // The same for every f.
+        let this = Some((name, point.threads));
+        if std::mem::replace(&mut last, this) == this {
+            continue;
+        }
+        let of = |event: &Event| {
+            let mut terms = point.terms.iter();
+            let term = terms.find(|one| one.term == Term::Event(*event));
+            let count = term.and_then(|one| one.count);
+            count.map_or_else(
+                || NOTHING.to_owned(),
+                |count| units::count(count.round() as u64),
+            )
+        };
+        let cells = shown.iter().map(of).collect();
+        add(&mut grid, predicted, name, point.threads, cells);
+    }
+    grid
+}
+
+/// What to call a model, with its f if all programs have the same.
+fn model(predicted: &Predicted, f: Option<f64>) -> String {
+    match (predicted.model, f) {
+        (Model::Critical, _) => "critical path".to_owned(),
+        (Model::Aggregate, Some(f)) => format!("aggregate, f = {f}"),
+        (Model::Aggregate, None) => "aggregate, f fitted".to_owned(),
+    }
 }
 
 fn title(predicted: &Predicted) -> String {
@@ -232,7 +313,7 @@ fn errors(predicted: &Predicted) -> Grid {
     let threads: BTreeSet<u32> = predicted.errors.iter().map(|error| error.threads).collect();
     let mut grid = Grid::new("Mean relative error");
     for threads in &threads {
-        grid = grid.column(format!("{threads} threads"), 0);
+        grid = grid.column(plural((*threads).into(), "thread"), 0);
     }
     let mut kinds: Vec<Option<f64>> = Vec::new();
     for error in &predicted.errors {
@@ -241,11 +322,6 @@ fn errors(predicted: &Predicted) -> Grid {
         }
     }
     for kind in kinds {
-        let name = match (predicted.model, kind) {
-            (Model::Critical, _) => "critical path".to_owned(),
-            (Model::Aggregate, Some(f)) => format!("aggregate, f = {f}"),
-            (Model::Aggregate, None) => "aggregate, f fitted".to_owned(),
-        };
         let cells = threads.iter().map(|threads| {
             let error = predicted
                 .errors
@@ -256,7 +332,7 @@ fn errors(predicted: &Predicted) -> Grid {
                 |one| percent(one.mean_relative_error),
             )
         });
-        grid.row(name, cells.collect());
+        grid.row(model(predicted, kind), cells.collect());
     }
     grid
 }

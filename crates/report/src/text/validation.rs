@@ -1,7 +1,7 @@
 //! Predictions beside what was observed, in words.
 
-use super::{Grid, WIDTH_MIN, nodes, printable, wrapped};
-use crate::units::{NOTHING, ratio, signed};
+use super::{Grid, WIDTH_MIN, nodes, printable, sdp, wrapped};
+use crate::units::{NOTHING, percent, plural, ratio, signed};
 use fathomp_predict::nodes::NodesTime;
 use fathomp_predict::prices::Protocol;
 use fathomp_predict::validate::{Cell, Predictor, Validated};
@@ -14,6 +14,9 @@ pub fn validation(validated: &Validated, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
     let title = match &validated.cluster {
         None => "Each number of threads is predicted from all others.".to_owned(),
+        Some(cluster) if validated.is_of_counts() => format!(
+            "Each number of threads is predicted by the published models from its own counts and the prices of {cluster}; f is fitted to the other numbers of threads."
+        ),
         Some(cluster) => format!(
             "Each number of threads is predicted from all others; by the published models from its own counts and the prices of {cluster}."
         ),
@@ -170,34 +173,19 @@ fn means(validated: &Validated, predictors: &BTreeSet<Predictor>) -> Grid {
                 .find(|error| error.predictor == *predictor)
                 .map_or_else(
                     || NOTHING.to_owned(),
-                    |error| ratio(error.mean_relative_error),
+                    |error| percent(error.mean_relative_error),
                 )
         }));
-        grid.row(format!("{threads} threads"), cells);
+        grid.row(plural(threads.into(), "thread"), cells);
     }
     grid
 }
 
-/// The published table 4 in its own form: a row for each protocol, class, choice of programs and
-/// predictor.
+/// The published table 4 in its own form.
 fn by_class(validated: &Validated) -> Grid {
-    let rows = &validated.table4;
-    let threads: BTreeSet<u32> = rows
-        .iter()
-        .flat_map(|row| row.errors.iter().map(|error| error.0))
-        .collect();
-    let mut grid = Grid::new("By class").words("Programs", 0).words("Model", 0);
-    for threads in &threads {
-        grid = grid.column(format!("{threads} threads"), 0);
-    }
-    for row in rows {
+    sdp::by_class(validated.table4.iter().map(|row| {
         let system = row.protocol.map_or("threads", Protocol::name);
-        let mut cells = vec![row.subset.clone(), title(row.predictor).to_owned()];
-        cells.extend(threads.iter().map(|threads| {
-            let error = row.errors.iter().find(|error| error.0 == *threads);
-            error.map_or_else(|| NOTHING.to_owned(), |error| ratio(error.1))
-        }));
-        grid.row(format!("{system} {}", row.class).trim().to_owned(), cells);
-    }
-    grid
+        let class = format!("{system} {}", row.class);
+        (class, title(row.predictor).to_owned(), row)
+    }))
 }

@@ -154,6 +154,12 @@ pub(crate) fn weights(file: Option<&Path>) -> Result<Weights, Failure> {
 pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
     let target = match plan.machine.as_deref() {
         Some(name) => match Target::published(name) {
+            Some(_) if plan.has_packages.is_some() => {
+                return Err(Failure::new(format!(
+                    "how many packages {name} has is published: leave --has-packages out"
+                ))
+                .with_code(exit::USAGE));
+            }
             Some(target) => target,
             None => named(name, plan.has_packages)?,
         },

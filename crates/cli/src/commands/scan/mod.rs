@@ -4,7 +4,7 @@ mod inputs;
 mod named;
 
 use crate::args::Scan;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, exit};
 use crate::output;
 use crate::voice::{self, Voice};
 use fathomp_regions::{BodyKind, Region, Regions};
@@ -28,6 +28,12 @@ pub(super) fn scan(plan: &Scan, voice: Voice) -> Outcome {
             )));
         }
         inputs.listed = compiled;
+    }
+    if plan.no_source && inputs.programs.is_empty() {
+        return Err(Failure::new(
+            "--no-source leaves out the sources that programs name, and there is no program: name one, or leave --no-source out",
+        )
+        .with_code(exit::USAGE));
     }
     let mut regions = Regions::default();
     for program in &inputs.programs {

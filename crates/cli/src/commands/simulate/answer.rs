@@ -6,6 +6,7 @@ use crate::args::Simulate;
 use fathomp_accesses::Accesses;
 use fathomp_analyse::Dsm;
 use fathomp_base::Clock;
+use fathomp_base::units::plural;
 use fathomp_predict::prices::{Network, PricesOf};
 use fathomp_replay::{NodeOutcome, Outcome, RegionOutcome};
 use fathomp_report::text::{Grid, bytes, duration, percent, short_count};
@@ -236,9 +237,12 @@ impl Answer {
             ""
         };
         let mut text = format!(
-            "recorded with {} threads, {} of application time; {} protocol; {latency_us} us, {bandwidth_mb_per_s} MB/s\n\
+            "recorded with {}, {} of application time; {} protocol; {latency_us} us, {bandwidth_mb_per_s} MB/s\n\
              prices in us{derived}: own page written {:.1}, copy written {:.1}, fetch {:.1}, diff {:.1}\n\n",
-            numbers(&self.threads),
+            match &self.threads[..] {
+                [threads] => plural(*threads as u64, "thread"),
+                several => format!("{} threads", numbers(several)),
+            },
             duration(self.alone_s * 1e9),
             self.protocol,
             prices.local_write_us,
@@ -251,10 +255,16 @@ impl Answer {
             text.push_str(&format!("\n{line}\n"));
         }
         if let Some(last) = self.points.last() {
-            text.push('\n');
-            text.push_str(&last.regions_text(width));
-            text.push('\n');
-            text.push_str(&last.nodes_text(width));
+            let size = match sizes.len() {
+                0 | 1 => String::new(),
+                _ => format!(" with pages of {}", bytes(last.page_bytes.into())),
+            };
+            text.push_str(&format!(
+                "\nOn {}{size}:\n{}\n{}",
+                plural(last.nodes as u64, "node"),
+                last.regions_text(width),
+                last.nodes_text(width)
+            ));
         }
         text.push_str(
             "\nSpeedup is against the application time of all threads, one after the other.\n",
@@ -271,28 +281,60 @@ impl Answer {
     fn best_sizes(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for same in self.points.chunk_by(|a, b| a.nodes == b.nodes) {
-            let best = same.iter().min_by(|a, b| a.time_s.total_cmp(&b.time_s));
+            let best = best_of(same.iter().map(|point| (point.page_bytes, point.time_s)));
+            let Some((&first, least_s)) = best.sizes.first().zip(best.time_s) else {
+                continue;
+            };
             let usual = same
                 .iter()
                 .find(|point| point.page_bytes == Accesses::PAGE_BYTES);
-            let Some(best) = best.filter(|_| same.len() > 1) else {
-                continue;
-            };
-            let gain = match usual {
-                Some(usual) if usual.page_bytes != best.page_bytes => format!(
+            let gain = match usual.filter(|_| !best.sizes.contains(&Accesses::PAGE_BYTES)) {
+                Some(usual) => format!(
                     ", {:.2} times as fast as with 4 KiB",
-                    usual.time_s / best.time_s.max(1e-12)
+                    usual.time_s / least_s.max(1e-12)
                 ),
-                _ => String::new(),
+                None => String::new(),
+            };
+            let sizes = match best.sizes.last() {
+                Some(&last) if last != first => best
+                    .sizes
+                    .iter()
+                    .map(|size| bytes((*size).into()))
+                    .collect::<Vec<_>>()
+                    .join(" or "),
+                _ => bytes(first.into()),
             };
             lines.push(format!(
-                "Of these sizes, pages of {} are best on {} nodes{gain}.",
-                bytes(best.page_bytes.into()),
-                best.nodes
+                "Of these sizes, pages of {sizes} are best on {}{gain}.",
+                plural(same[0].nodes as u64, "node")
             ));
         }
         lines
     }
+}
+
+/// The sizes of pages with the least time, and that time; none if all take as long.
+pub(super) struct Best {
+    pub(super) sizes: Vec<u32>,
+    time_s: Option<f64>,
+}
+
+/// The best of these sizes and times. What differs by less than a thousandth is as good.
+pub(super) fn best_of(times: impl Iterator<Item = (u32, f64)> + Clone) -> Best {
+    const AS_GOOD: f64 = 1.001;
+    let time_s = times
+        .clone()
+        .map(|(_, time_s)| time_s)
+        .min_by(f64::total_cmp);
+    let is_best = |time: f64| time_s.is_some_and(|least| time <= least * AS_GOOD);
+    let sizes = match times.clone().all(|(_, time_s)| is_best(time_s)) {
+        true => Vec::new(),
+        false => times
+            .filter(|(_, time_s)| is_best(*time_s))
+            .map(|(size, _)| size)
+            .collect(),
+    };
+    Best { sizes, time_s }
 }
 
 /// Columns for what nodes did.

@@ -1,12 +1,13 @@
 //! Which size of pages would be best: `fathomp simulate --granularity`.
 
-use super::answer::Node;
+use super::answer::{Node, best_of};
 use super::known::{Known, numbers};
 use super::priced::Priced;
 use crate::args::{PageSizes, Simulate};
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
 use fathomp_accesses::Accesses;
+use fathomp_base::units::plural;
 use fathomp_predict::prices::{Network, PricesOf, Protocol};
 use fathomp_replay::shared_pages;
 use fathomp_report::text::{Grid, bytes, duration, short_count};
@@ -109,8 +110,11 @@ struct Table {
     prices: PricesOf,
     /// What so many nodes access was not recorded but told from fewer.
     extrapolated: bool,
-    /// The size with the least time.
-    best_bytes: u32,
+    /// The smallest size with the least time; none if all sizes take as long.
+    best_bytes: Option<u32>,
+    /// All sizes with the least time.
+    #[serde(skip)]
+    best: Vec<u32>,
     rows: Vec<Row>,
 }
 
@@ -165,13 +169,14 @@ impl Table {
         extrapolated: bool,
         rows: Vec<Row>,
     ) -> Self {
-        let best = rows.iter().min_by(|a, b| a.time_s.total_cmp(&b.time_s));
+        let best = best_of(rows.iter().map(|row| (row.page_bytes, row.time_s))).sizes;
         Self {
             nodes,
             protocol: protocol.name(),
             prices: priced.prices,
             extrapolated,
-            best_bytes: best.map_or(0, |row| row.page_bytes),
+            best_bytes: best.first().copied(),
+            best,
             rows,
         }
     }
@@ -187,7 +192,7 @@ impl Table {
             .column("Time", 0)
             .column("Speedup", 1);
         for row in &self.rows {
-            let mark = if row.page_bytes == self.best_bytes {
+            let mark = if self.best.contains(&row.page_bytes) {
                 " *"
             } else {
                 ""
@@ -211,8 +216,8 @@ impl Table {
             ""
         };
         format!(
-            "{} nodes, {} protocol{told}\n{}",
-            self.nodes,
+            "{}, {} protocol{told}\n{}",
+            plural(self.nodes.into(), "node"),
             self.protocol,
             grid.render(width)
         )
@@ -230,7 +235,7 @@ impl Answer {
             tables.join("\n")
         );
         text.push_str(
-            "\n* The least time. Times are calculated: a fault of any size costs what one of a page \
+            "\n* The least time, where sizes differ. Times are calculated: a fault of any size costs what one of a page \
              of 4 KiB does, but for what is copied.\n\
              Shared falsely: pages in which nodes access different parts from one barrier to the \
              next, and one writes.\n",

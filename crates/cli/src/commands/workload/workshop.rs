@@ -105,6 +105,13 @@ pub(super) fn check_sizing(workloads: &[&Workload], sizing: &Sizing) -> Result<(
             ))
             .with_code(exit::USAGE))
         }
+        [first, ..] if sizing.is_both() && !workloads.iter().any(deaf) => {
+            Err(Failure::new(format!(
+                "{} has one size: give --class or --size, not both",
+                first.full_name()
+            ))
+            .with_code(exit::USAGE))
+        }
         _ => Ok(()),
     }
 }

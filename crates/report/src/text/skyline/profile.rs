@@ -3,7 +3,7 @@
 use super::{INDENT, SkylineOptions};
 use crate::PagingFacts;
 use crate::text::spark::sparkline;
-use crate::text::{Grid, grid, printable, wrapped};
+use crate::text::{Grid, grid, printable, readable, wrapped};
 use crate::units::{self, duration, percent};
 use crate::view::paging::choice::Chosen;
 use crate::view::paging::{near, words};
@@ -147,7 +147,7 @@ fn draw(
     let highest = curves.iter().map(|curve| grid::columns(&curve.highest));
     let highest = highest.max().unwrap_or(0).max(HIGHEST_MIN);
     let labels = curves.iter().map(|curve| grid::columns(&curve.label));
-    let room = options.width.saturating_sub(INDENT.len() + highest + 4);
+    let room = readable(options.width).saturating_sub(INDENT.len() + highest + 4);
     let label_most = LABEL_MAX.min(room.saturating_sub(CURVE_MIN));
     let label_width = labels.max().unwrap_or(0).min(label_most);
     let columns = room - label_width;

@@ -69,7 +69,11 @@ pub(super) fn table(summary: &Summary) -> Option<Table> {
             id: String::new(),
             cells: vec![
                 Cell::name(row.plain_name()),
-                Cell::number(row.threads.into(), row.threads.to_string()),
+                match row.threads {
+                    // Not known of an output that does not say it.
+                    0 => Cell::nothing(),
+                    threads => Cell::number(threads.into(), threads.to_string()),
+                },
                 Cell::words(row.source.clone()),
                 number(form.overhead),
                 number(form.time_pm),

@@ -10,7 +10,7 @@ use super::{Fact, words};
 use crate::chart::Chart;
 use crate::units;
 use fathomp_bench::suite::SuiteName;
-use fathomp_bench::summary::{Figure, Source, Summary, figures as all_figures};
+use fathomp_bench::summary::{Figure, OtherSource, Source, Summary, figures as all_figures};
 use serde::Serialize;
 
 /// Curves have as many colours; more columns begin again.
@@ -118,6 +118,12 @@ pub(crate) fn build(summary: &Summary, notes: &[String]) -> BenchPage {
         .chain(&summary.warnings)
         .map(|one| words::bound(one))
         .collect();
+    doubts.extend(summary.others.iter().map(|other| {
+        format!(
+            "Nothing is known of how quiet the machine of {} was.",
+            other.name
+        )
+    }));
     doubts.dedup();
     let figures = all_figures(summary);
     BenchPage {
@@ -132,7 +138,21 @@ pub(crate) fn build(summary: &Summary, notes: &[String]) -> BenchPage {
         doubts,
         skipped: summary.skipped.clone(),
         clocks: clocks(summary),
-        environment: summary.sources.iter().map(environment).collect(),
+        environment: summary
+            .sources
+            .iter()
+            .map(environment)
+            .chain(summary.others.iter().map(elsewhere))
+            .collect(),
+    }
+}
+
+/// What the user says of another program's output.
+fn elsewhere(other: &OtherSource) -> Environment {
+    let fact = |(name, value): &(String, String)| Fact::new(name.clone(), value.clone());
+    Environment {
+        title: other.name.clone(),
+        facts: other.facts.iter().map(fact).collect(),
     }
 }
 

@@ -1,0 +1,721 @@
+//! When an option counts: what is given is used, or refused by name.
+//!
+//! Every option of every command stands in [`OPTIONS`] once, with what has to be given, or left
+//! out, for it to change anything. So a command need not look for options that it has no use for,
+//! and a new option cannot be left out: a test misses it.
+
+use super::Arguments;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, CommandFactory};
+
+/// What an option needs.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    /// One of these is given.
+    With(&'static [&'static str]),
+    /// None of these is given.
+    Without(&'static [&'static str]),
+    /// An option has one of these values, or one of the others is given.
+    Is(
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+    ),
+    /// It has a value of its own for which the rest is not asked.
+    Unless(&'static str),
+    /// The text of an option holds this sign; what that is called.
+    Holds(&'static str, char, &'static str),
+}
+use When::{Holds, Is, Unless, With, Without};
+
+/// Some options of some commands.
+struct Options {
+    of: &'static [&'static str],
+    ids: &'static [&'static str],
+    /// All of these; nothing for options that always count.
+    when: &'static [When],
+}
+
+const fn options(
+    of: &'static [&'static str],
+    ids: &'static [&'static str],
+    when: &'static [When],
+) -> Options {
+    Options { of, ids, when }
+}
+
+const HOSTS: &[&str] = &["hosts", "hostfile"];
+const ELSEWHERE: &[&str] = &["hosts", "hostfile", "transport"];
+const ON_NODES: &[&str] = &["nodes", "hosts", "hostfile", "transport"];
+/// Commands that run a program on hosts, and those that run one on nodes.
+const HOSTED: &[&str] = &[
+    "run",
+    "record",
+    "study",
+    "calibrate",
+    "predict",
+    "bench",
+    "wire-floor",
+];
+const NODED: &[&str] = &[
+    "run",
+    "record",
+    "calibrate",
+    "workload run",
+    "workload verify",
+];
+const MEASURED: &[&str] = &["evaluate", "hosts", "hostfile", "transport"];
+const EVALUATED: &[&str] = &["evaluate", "from"];
+
+const OPTIONS: &[Options] = &[
+    options(HOSTED, ELSEWHERE, &[]),
+    options(HOSTED, &["mpicc"], &[With(&["transport"])]),
+    options(HOSTED, &["ssh", "secure", "fan_out"], &[With(HOSTS)]),
+    options(HOSTED, &["ports", "start_timeout"], &[With(ELSEWHERE)]),
+    options(
+        &["sharing", "workload run", "workload verify"],
+        ELSEWHERE,
+        &[],
+    ),
+    options(NODED, &["nodes", "net"], &[]),
+    options(NODED, &["dsm", "dsm_plain"], &[With(ON_NODES)]),
+    options(
+        NODED,
+        &["dsm_memory"],
+        &[With(ON_NODES), Is("dsm", &["homeless"], &[])],
+    ),
+    options(NODED, &["faults"], &[Unless("every"), With(ON_NODES)]),
+    options(NODED, &["emulated_time"], &[With(&["net"])]),
+    options(&["run", "record"], &["threads", "command"], &[]),
+    options(
+        &["run"],
+        &["advice", "adapt", "verbose", "check_races"],
+        &[],
+    ),
+    options(
+        &["record"],
+        &["advice", "adapt", "verbose", "runtime"],
+        &[Without(&["measure_intrusion"])],
+    ),
+    options(
+        &["record"],
+        &[
+            "output",
+            "force",
+            "limit",
+            "accesses",
+            "lines",
+            "paging",
+            "writer",
+            "key",
+            "sample",
+            "tasks",
+            "window",
+            "counters",
+            "states",
+            "memory",
+            "measure_intrusion",
+        ],
+        &[],
+    ),
+    options(
+        &["study"],
+        &[
+            "threads",
+            "repeat",
+            "runtime",
+            "output",
+            "directory",
+            "force",
+            "command",
+        ],
+        &[],
+    ),
+    // What several runtimes leave out is refused where they are counted.
+    options(
+        &["study"],
+        &["cores", "no_rehearsal", "sharing", "no_sharing"],
+        &[Without(ELSEWHERE)],
+    ),
+    options(&["study"], &["dsm"], &[With(ELSEWHERE)]),
+    options(
+        &["share"],
+        &[
+            "strategy",
+            "compare",
+            "threads",
+            "keep_teams",
+            "mix",
+            "output",
+            "separator",
+            "commands",
+        ],
+        &[],
+    ),
+    options(&["share"], &["repeat"], &[With(&["compare"])]),
+    options(
+        &["share"],
+        &["slice"],
+        &[Is("strategy", &["gang"], &["compare"])],
+    ),
+    options(&["share"], &["directory"], &[Without(&["compare", "mix"])]),
+    options(&["share"], &["force"], &[Without(&["compare"])]),
+    options(&["sharing"], &["nodes", "limit", "machine", "command"], &[]),
+    options(&["sharing"], &["reads"], &[Without(&["json"])]),
+    options(&["calibrate"], &["output", "threads", "fresh"], &[]),
+    options(&["calibrate"], &["cc"], &[With(ON_NODES)]),
+    options(
+        &["calibrate", "advise", "workload build"],
+        &["force"],
+        &[With(&["output"])],
+    ),
+    options(
+        &["regions"],
+        &[
+            "recording",
+            "instances",
+            "csv",
+            "counts",
+            "sequential",
+            "overheads",
+            "perfetto",
+        ],
+        &[],
+    ),
+    options(
+        &["regions"],
+        &["threads"],
+        &[Without(&["overheads", "instances", "json"])],
+    ),
+    options(
+        &["regions"],
+        &["force"],
+        &[With(&["csv", "counts", "perfetto"])],
+    ),
+    options(
+        &["skyline"],
+        &[
+            "recording",
+            "counter",
+            "state",
+            "peaks",
+            "factor",
+            "bins",
+            "window",
+            "published",
+            "gang",
+            "csv",
+            "gnuplot",
+        ],
+        &[],
+    ),
+    options(&["skyline"], &["axis"], &[Without(&["json"])]),
+    options(&["skyline"], &["tasks"], &[TEXT_OR_PLOTS]),
+    options(&["skyline"], &["force"], &[With(&["csv", "gnuplot"])]),
+    options(
+        &["scan"],
+        &["inputs", "commands", "no_source", "output", "region_lines"],
+        &[],
+    ),
+    options(&["scan"], &["verbose"], &[Without(&["json"])]),
+    options(&["scan"], &["force"], &[With(&["output", "region_lines"])]),
+    options(
+        &["predict"],
+        &[
+            "recordings",
+            "validate",
+            "evaluate",
+            "from",
+            "counts",
+            "cluster",
+            "sequential",
+        ],
+        &[],
+    ),
+    options(&["predict"], &["at"], &[Without(ELSEWHERE)]),
+    options(
+        &["predict"],
+        &["machine"],
+        &[Without(&[
+            "counts",
+            "from",
+            "hosts",
+            "hostfile",
+            "transport",
+        ])],
+    ),
+    options(
+        &["predict"],
+        &["cores"],
+        &[Without(&["counts", "hosts", "hostfile", "transport"])],
+    ),
+    options(&["predict"], &["model", "f"], &[Without(&["validate"])]),
+    options(
+        &["predict"],
+        &["dsm"],
+        &[With(&["cluster", "hosts", "hostfile", "transport"])],
+    ),
+    options(
+        &["predict"],
+        &["without"],
+        &[Is("model", &["nodes"], &["validate"]), Without(&["counts"])],
+    ),
+    options(&["predict"], &["diff_bytes"], &[]),
+    options(
+        &["predict"],
+        &["programs", "class", "repeat", "budget", "save", "cc"],
+        &[With(MEASURED), Without(&["from"])],
+    ),
+    options(
+        &["predict"],
+        &["cflags"],
+        &[With(MEASURED), Without(&["from"])],
+    ),
+    options(
+        &["predict"],
+        &["size"],
+        &[With(&["evaluate"]), Without(&["from"])],
+    ),
+    options(
+        &["predict"],
+        &["utilisation", "disturbed", "weights", "output", "csv"],
+        &[With(EVALUATED)],
+    ),
+    options(
+        &["predict"],
+        &["force"],
+        &[With(EVALUATED), With(&["output", "csv", "save"])],
+    ),
+    options(
+        &["advise"],
+        &[
+            "inputs",
+            "machine",
+            "packages",
+            "has_packages",
+            "worthwhile",
+            "patch",
+            "output",
+        ],
+        &[],
+    ),
+    options(
+        &["advise"],
+        &["at"],
+        &[With(&["json", "output"]), Without(&["patch"])],
+    ),
+    options(&["advise"], &["weights"], &[Without(&["patch"])]),
+    options(
+        &["simulate"],
+        &[
+            "accesses",
+            "nodes",
+            "dsm",
+            "dsm_plain",
+            "page_bytes",
+            "granularity",
+            "net",
+            "homes",
+            "sequential",
+            "each",
+        ],
+        &[],
+    ),
+    options(
+        &["simulate"],
+        &["dsm_memory"],
+        &[Is("dsm", &["homeless"], &["granularity"])],
+    ),
+    options(
+        &["simulate"],
+        &["fault_us"],
+        &[Holds("net", ',', "a network in numbers")],
+    ),
+    // Which of these count is known from what the inputs are.
+    options(
+        &["report"],
+        &[
+            "inputs", "cores", "output", "machine", "cluster", "gnuplot", "force", "label",
+        ],
+        &[],
+    ),
+    options(
+        &["bench"],
+        &[
+            "suites",
+            "cc",
+            "runtime",
+            "threads",
+            "node_list",
+            "net",
+            "emulated_time",
+            "dsm_plain",
+            "simulated",
+            "homes",
+            "only",
+            "group",
+            "runs",
+            "samples",
+            "full",
+            "subject",
+            "check",
+            "output",
+            "csv",
+            "gnuplot",
+            "html",
+        ],
+        &[],
+    ),
+    options(
+        &["bench"],
+        &["affinity", "wait_policy", "target_us", "quick"],
+        &[Without(&["simulated"])],
+    ),
+    options(
+        &["bench"],
+        &["dsm"],
+        &[
+            Is(
+                "suites",
+                &["dsm"],
+                &[
+                    "node_list",
+                    "net",
+                    "dsm_plain",
+                    "hosts",
+                    "hostfile",
+                    "transport",
+                ],
+            ),
+            Without(&["runtime", "simulated"]),
+        ],
+    ),
+    options(&["bench"], &["format"], &[Without(&["json"])]),
+    options(
+        &["bench"],
+        &["force"],
+        &[With(&["output", "csv", "gnuplot", "html"])],
+    ),
+    options(&["workload list"], &["suite"], &[]),
+    options(&["workload build"], &["names", "output"], &[]),
+    options(&["workload run"], &["name", "arguments"], &[]),
+    options(&["workload verify"], &["names", "limit"], &[]),
+    options(
+        &["workload run", "workload verify"],
+        &["threads", "runtime", "force"],
+        &[],
+    ),
+    options(
+        &["workload build", "workload run", "workload verify"],
+        &["class", "size", "cc", "cflags"],
+        &[],
+    ),
+    options(&["collect"], &["listen", "output", "key", "limit"], &[]),
+    // Given by fathomp itself.
+    options(
+        &["collect"],
+        &["live", "sample", "every_fault", "limit_bytes"],
+        &[],
+    ),
+    options(&["host-agent"], &["keeper"], &[]),
+    options(&["wire-floor"], &["samples", "here"], &[]),
+    options(&["completions"], &["shell"], &[]),
+    options(&["man"], &["directory"], &[]),
+];
+
+/// In JSON all tasks are there anyway.
+const TEXT_OR_PLOTS: When = Is("json", &["false"], &["csv", "gnuplot"]);
+
+/// Says which option was given that would change nothing, if there is one.
+pub(crate) fn unused(matches: &ArgMatches) -> Option<String> {
+    let mut definition = Arguments::command();
+    definition.build();
+    let (mut definition, mut matches, mut name) = (&definition, matches, String::new());
+    while let Some((word, within)) = matches.subcommand() {
+        definition = definition.find_subcommand(word)?;
+        matches = within;
+        name = format!("{name} {word}").trim_start().to_owned();
+    }
+    let given = Given {
+        definition,
+        matches,
+    };
+    let said = definition.get_arguments().filter(|arg| given.is_given(arg));
+    said.flat_map(|arg| given.why_not(arg, rule(&name, arg.get_id().as_str())))
+        .next()
+}
+
+fn rule(command: &str, id: &str) -> &'static [When] {
+    let mut rules = OPTIONS.iter();
+    let found = rules.find(|one| one.of.contains(&command) && one.ids.contains(&id));
+    found.map_or(&[], |one| one.when)
+}
+
+/// What the user typed.
+struct Given<'a> {
+    definition: &'a clap::Command,
+    matches: &'a ArgMatches,
+}
+
+impl Given<'_> {
+    fn is_given(&self, arg: &Arg) -> bool {
+        let source = self.matches.value_source(arg.get_id().as_str());
+        source == Some(ValueSource::CommandLine)
+    }
+
+    fn arg(&self, id: &str) -> Option<&Arg> {
+        let mut all = self.definition.get_arguments();
+        all.find(|arg| arg.get_id() == id)
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.arg(id).is_some_and(|arg| self.is_given(arg))
+    }
+
+    /// The values of an option, given or by default.
+    fn values(&self, id: &str) -> Vec<String> {
+        let values = self.matches.try_get_raw(id).ok().flatten();
+        let values = values.into_iter().flatten();
+        values
+            .map(|value| value.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// How it is typed.
+    fn typed(&self, id: &str) -> String {
+        let long = self.arg(id).and_then(Arg::get_long);
+        long.map_or_else(|| id.to_uppercase(), |long| format!("--{long}"))
+    }
+
+    /// These, as far as the command has them.
+    fn any_of(&self, ids: &[&str]) -> String {
+        let known: Vec<String> = ids
+            .iter()
+            .filter(|id| self.arg(id).is_some_and(|arg| !arg.is_hide_set()))
+            .map(|id| self.typed(id))
+            .collect();
+        either(&known)
+    }
+
+    /// Why an option changes nothing, as a sentence.
+    fn why_not(&self, arg: &Arg, when: &[When]) -> Option<String> {
+        let id = arg.get_id().as_str();
+        let option = self.typed(id);
+        for need in when {
+            let lacks = |what: String| {
+                Some(format!(
+                    "{option} changes nothing without {what}: give that with it, or leave {option} out"
+                ))
+            };
+            match need {
+                Unless(value) if self.values(id).iter().all(|one| one == value) => return None,
+                With(ids) if !ids.iter().any(|id| self.has(id)) => {
+                    return lacks(self.any_of(ids));
+                }
+                Without(ids) => {
+                    if let Some(other) = ids.iter().find(|id| self.has(id)) {
+                        return Some(format!(
+                            "{option} changes nothing with {}: leave one of them out",
+                            self.typed(other)
+                        ));
+                    }
+                }
+                Is(of, wanted, others)
+                    if !self
+                        .values(of)
+                        .iter()
+                        .any(|one| wanted.contains(&one.as_str()))
+                        && !others.iter().any(|id| self.has(id)) =>
+                {
+                    let by_value = wanted.iter().map(|value| match *of {
+                        "json" => "text".to_owned(),
+                        "suites" => format!("bench {value}"),
+                        _ => format!("{} {value}", self.typed(of)),
+                    });
+                    let by_option = others.iter().map(|id| self.typed(id));
+                    return lacks(either(&by_value.chain(by_option).collect::<Vec<_>>()));
+                }
+                Holds(of, sign, what) if !self.values(of).iter().any(|one| one.contains(*sign)) => {
+                    return lacks(format!("{what} as {}", self.typed(of)));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn either(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+
+    /// Commands that take options, by name.
+    fn commands(of: &Command, before: &str) -> Vec<(String, Command)> {
+        let mut all = Vec::new();
+        for one in of.get_subcommands().filter(|one| one.get_name() != "help") {
+            let name = format!("{before} {}", one.get_name())
+                .trim_start()
+                .to_owned();
+            match one.has_subcommands() {
+                true => all.extend(commands(one, &name)),
+                false => all.push((name, one.clone())),
+            }
+        }
+        all
+    }
+
+    /// Options that any command has: they ask for another form of what is said.
+    const OF_ALL: [&str; 5] = ["json", "quiet", "help", "version", "help_long"];
+
+    #[test]
+    fn every_option_of_every_command_is_there_once_and_no_other() {
+        let mut definition = Arguments::command();
+        definition.build();
+        let all = commands(&definition, "");
+        for (name, command) in &all {
+            for arg in command.get_arguments() {
+                let id = arg.get_id().as_str();
+                if OF_ALL.contains(&id) {
+                    continue;
+                }
+                let named = OPTIONS.iter();
+                let named =
+                    named.filter(|one| one.of.contains(&&name[..]) && one.ids.contains(&id));
+                assert_eq!(
+                    named.count(),
+                    1,
+                    "{name} {id}: say in OPTIONS when it counts"
+                );
+            }
+        }
+        for one in OPTIONS {
+            for name in one.of {
+                let command = all.iter().find(|(known, _)| known == name);
+                let (_, command) = command.unwrap_or_else(|| panic!("no command {name}"));
+                let known = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+                let ids = one
+                    .ids
+                    .iter()
+                    .chain(one.when.iter().flat_map(|when| match when {
+                        Is(of, _, _) | Holds(of, _, _) => std::slice::from_ref(of),
+                        _ => &[],
+                    }));
+                for id in ids {
+                    assert!(known(id), "{name} has no {id}");
+                }
+            }
+        }
+    }
+
+    fn said(line: &str) -> Option<String> {
+        let matches = Arguments::command()
+            .try_get_matches_from(line.split(' '))
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+        unused(&matches)
+    }
+
+    #[test]
+    fn what_would_change_nothing_is_said_by_name() {
+        for (line, words) in [
+            (
+                "fathomp run --dsm homeless -- a",
+                "--dsm changes nothing without --nodes, --hosts",
+            ),
+            (
+                "fathomp record --faults userfault -- a",
+                "--faults changes nothing without",
+            ),
+            (
+                "fathomp run --nodes 2 --dsm-memory 9 -- a",
+                "without --dsm homeless",
+            ),
+            (
+                "fathomp run --start-timeout 9 -- a",
+                "without --hosts, --hostfile or --transport",
+            ),
+            ("fathomp share --repeat 3 -- a -- b", "without --compare"),
+            (
+                "fathomp share --slice 3 -- a -- b",
+                "without --strategy gang or --compare",
+            ),
+            (
+                "fathomp regions r --force",
+                "without --csv, --counts or --perfetto",
+            ),
+            (
+                "fathomp --json regions r --threads",
+                "with --json: leave one of them out",
+            ),
+            (
+                "fathomp skyline r --json --tasks 0",
+                "--tasks changes nothing without text, --csv or",
+            ),
+            (
+                "fathomp predict --model sdp-agg --counts a --cluster c --csv x",
+                "without --evaluate",
+            ),
+            (
+                "fathomp predict --model sdp-agg --counts a --cluster c -o x",
+                "--output changes",
+            ),
+            (
+                "fathomp predict r --validate --dsm home",
+                "--dsm changes nothing without --cluster",
+            ),
+            (
+                "fathomp predict r --budget 9s",
+                "without --evaluate, --hosts",
+            ),
+            (
+                "fathomp predict --from d --repeat 9",
+                "--repeat changes nothing without",
+            ),
+            (
+                "fathomp simulate r --net gige_amd --fault-us 9",
+                "without a network in numbers as",
+            ),
+            (
+                "fathomp bench epcc --dsm home",
+                "--dsm changes nothing without bench dsm, --nodes",
+            ),
+            (
+                "fathomp bench mcbench --simulated c --quick",
+                "with --simulated",
+            ),
+            (
+                "fathomp calibrate --cc clang",
+                "--cc changes nothing without --nodes",
+            ),
+        ] {
+            let sentence = said(line).unwrap_or_else(|| panic!("{line}: accepted"));
+            assert!(sentence.contains(words), "{line}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn what_counts_is_taken() {
+        for line in [
+            "fathomp run --nodes 1 --dsm homeless -- a",
+            "fathomp record --paging --faults -- a",
+            "fathomp run --hosts a,b --ssh x --dsm home --start-timeout 4 -- a",
+            "fathomp share --strategy gang --slice 3 -- a -- b",
+            "fathomp skyline r --json --tasks 0 --csv f",
+            "fathomp predict --evaluate --size 2x --csv f --force --save d",
+            "fathomp simulate r --net 60,100 --fault-us 9 --dsm-memory 9 --granularity",
+            "fathomp bench mcbench --nodes 2 --dsm homeless",
+            "fathomp calibrate --nodes 2 --cc clang -o f --force",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
+}
