@@ -305,7 +305,8 @@ impl Region {
     #[must_use]
     pub fn divided_iterations(&self, thread: &ThreadShare) -> Option<u64> {
         let number = thread.thread_num?;
-        let trips = self.trips.as_ref()?;
+        let known = self.unknown_iterations.is_none();
+        let trips = self.trips.as_ref().filter(|_| known)?;
         let own = trips.threads.iter().find(|one| one.thread_num == number)?;
         // Another thread may have had the same number in other executions.
         let same = |one: &&ThreadShare| one.thread_num == Some(number);

@@ -37,7 +37,7 @@ pub struct Body {
     pub names: Vec<(Expr, String)>,
     /// Its loops; a loop stands behind the one that encloses it.
     pub loops: Vec<Loop>,
-    /// Worksharing loops that threads divide by the code (`schedule(static)`), in its order. One
+    /// Worksharing loops that threads divide by the code (`schedule(static)`), in no order. One
     /// whose total is not known stands for whatever could not be told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub divided: Vec<Divided>,

@@ -17,7 +17,6 @@ use crate::values::{Node, Value};
 use crate::walk::FrameId;
 use fathomp_code::{BlockId, FunctionId, Target};
 use fathomp_regions::{CallKind, Divided, Known, Leaf, LoopId, Op, Reason, ReasonKind};
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use units::Unit;
 
@@ -31,35 +30,77 @@ fn unknown(kind: ReasonKind, detail: impl Into<String>) -> Divided {
     }
 }
 
+/// What units of one loop have in common.
+#[derive(PartialEq)]
+struct Alike {
+    frame: FrameId,
+    parent: Option<LoopId>,
+    number: Value,
+    chunk: Option<Value>,
+    /// See [`Assembly::section`].
+    section: Vec<u64>,
+}
+
+/// A file, and a line of it.
+type Line = (String, u32);
+
+/// Units at one line, and the lines that their accesses are at.
+struct AtLine<'u> {
+    line: Line,
+    units: Vec<(&'u Unit, Vec<Line>)>,
+}
+
+impl AtLine<'_> {
+    /// Whether a line lies between theirs.
+    fn is_around(&self, (file, line): &Line) -> bool {
+        let own = self.units.iter().flat_map(|(_, lines)| lines);
+        let own = own.chain([&self.line]).filter(|(known, _)| known == file);
+        let (mut before, mut behind) = (false, false);
+        for (_, known) in own {
+            before |= known <= line;
+            behind |= known >= line;
+        }
+        before && behind
+    }
+}
+
 impl Assembly<'_, '_> {
     /// The loops that threads divide by the code.
     pub(crate) fn divided(&mut self, places: &Mutex<Places>) -> Vec<Divided> {
         let (units, mut found) = self.units();
-        let mut groups: BTreeMap<_, Vec<Unit>> = BTreeMap::new();
+        let mut groups: Vec<(Alike, Vec<Unit>)> = Vec::new();
         for unit in units {
-            let alike = (unit.frame, unit.parent, unit.number, unit.chunk);
-            let section = self.section(&unit);
-            groups.entry((alike, section)).or_default().push(unit);
+            let alike = Alike {
+                frame: unit.frame,
+                parent: unit.parent,
+                number: unit.number,
+                chunk: unit.chunk,
+                section: self.section(&unit),
+            };
+            match groups.iter_mut().find(|(known, _)| *known == alike) {
+                Some((_, group)) => group.push(unit),
+                None => groups.push((alike, vec![unit])),
+            }
         }
-        let matched: BTreeSet<Value> = groups.keys().map(|(alike, _)| alike.2).collect();
-        for group in groups.into_values() {
+        let matched: Vec<Value> = groups.iter().map(|(alike, _)| alike.number).collect();
+        for (_, group) in groups {
             match self.loops_of(&group, places) {
                 Ok(loops) => {
-                    found.extend(loops.iter().map(|units| (units[0].at, self.count(units))));
+                    for units in loops {
+                        found.push((units[0].at, self.count(&units)));
+                    }
                 }
-                Err(why) => found.push((
-                    group[0].at,
-                    Divided {
-                        loops: self.loops_in(&group.iter().collect::<Vec<_>>()),
-                        ..unknown(ReasonKind::MergedValue, why)
-                    },
-                )),
+                Err(why) => {
+                    let mut divided = unknown(ReasonKind::MergedValue, why);
+                    let ids = group.iter().filter_map(|unit| unit.id);
+                    divided.loops = ids.filter_map(|id| self.numbers.of(id)).collect();
+                    found.push((group[0].at, divided));
+                }
             }
         }
         self.unmatched(&matched, &mut found);
         self.told(&mut found);
         self.elsewhere(&mut found);
-        found.sort_by_key(|(at, _)| *at);
         found.into_iter().map(|(_, divided)| divided).collect()
     }
 
@@ -93,52 +134,56 @@ impl Assembly<'_, '_> {
             return Ok(vec![group.iter().collect()]);
         }
         let mut places = places.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut line = |at: u64| places.of(at).map(|place| (place.file, place.line));
+        let mut line = |at: u64| {
+            let place = places.of(at).filter(|place| place.line > 0)?;
+            Some((place.file, place.line))
+        };
         // A compiler that splits a loop leaves its way out at the line where it was.
         const NO_LINES: &str =
             "one loop that was split, or several: without lines that is not known";
-        let mut by_line: BTreeMap<_, Vec<&Unit>> = BTreeMap::new();
-        for unit in full.iter().filter(|unit| unit.id.is_some()) {
-            by_line
-                .entry(line(unit.exit).ok_or(NO_LINES)?)
-                .or_default()
-                .push(unit);
-        }
-        let mut loops = Vec::new();
-        let mut ranges = Vec::new();
-        for ((file, at), units) in by_line {
-            let mut lines = Vec::new();
-            for unit in &units {
-                let inside = unit.id.map(|id| self.accesses_in(id)).unwrap_or_default();
-                let own: BTreeSet<_> = inside.into_iter().filter_map(&mut line).collect();
-                lines.push(own);
+        let mut at_lines: Vec<AtLine<'u>> = Vec::new();
+        for unit in &full {
+            let Some(id) = unit.id else { continue };
+            let own = line(unit.exit).ok_or(NO_LINES)?;
+            let mut lines: Vec<Line> = Vec::new();
+            for at in self.accesses_in(id) {
+                let known = line(at);
+                lines.extend(known.filter(|known| !lines.contains(known)));
             }
+            let Some(known) = at_lines.iter_mut().find(|known| known.line == own) else {
+                let units = vec![(*unit, lines)];
+                at_lines.push(AtLine { line: own, units });
+                continue;
+            };
             // An unrolled loop around it: the same again.
-            for (number, one) in units.iter().enumerate() {
-                for (other, lines_of) in units.iter().zip(&lines).skip(number + 1) {
-                    if lines[number] == *lines_of && self.follow_each_other(one, other) {
-                        return Err("one loop, or the same several times");
-                    }
+            for (other, lines_of) in &known.units {
+                if lines == *lines_of && self.follow_each_other(unit, other) {
+                    return Err("one loop, or the same several times");
                 }
             }
-            let all = lines.iter().flatten().filter(|(known, _)| *known == file);
-            let all = || all.clone().map(|(_, line)| *line).chain([at]);
-            ranges.push((file.clone(), all().min()..=all().max()));
-            loops.push(units);
+            known.units.push((unit, lines));
         }
+        let mut calls: Vec<Vec<&Unit>> = vec![Vec::new(); at_lines.len()];
         for unit in full.iter().filter(|unit| unit.id.is_none()) {
-            let (file, line) = line(unit.at).ok_or(NO_LINES)?;
-            let fits = |(known, range): &(String, _)| {
-                let range: &std::ops::RangeInclusive<Option<u32>> = range;
-                *known == file && range.contains(&Some(line))
-            };
-            let mut fitting = ranges.iter().enumerate().filter(|(_, range)| fits(range));
+            let own = line(unit.at).ok_or(NO_LINES)?;
+            let all = at_lines.iter().zip(&mut calls);
+            let mut fitting = all.filter(|(known, _)| known.is_around(&own));
             match (fitting.next(), fitting.next()) {
-                (Some((at, _)), None) => loops[at].push(unit),
+                (Some((_, calls)), None) => calls.push(unit),
                 _ => return Err("memory filled by a call, as part of a loop or for one by itself"),
             }
         }
-        Ok(loops)
+        let loops = at_lines.into_iter().zip(calls);
+        Ok(loops
+            .map(|(known, calls)| {
+                known
+                    .units
+                    .iter()
+                    .map(|(unit, _)| *unit)
+                    .chain(calls)
+                    .collect()
+            })
+            .collect())
     }
 
     /// Whether both may run, one after the other, before the loop around them goes on.
@@ -185,11 +230,11 @@ impl Assembly<'_, '_> {
     }
 
     /// Divisions as before a loop, without a loop.
-    fn unmatched(&mut self, matched: &BTreeSet<Value>, found: &mut Vec<(u64, Divided)>) {
+    fn unmatched(&mut self, matched: &[Value], found: &mut Vec<(u64, Divided)>) {
         let thread = self.walk.values.leaf(Leaf::Thread);
         let threads = self.walk.values.leaf(Leaf::Threads);
         let divisions: Vec<_> = self.walk.facts.divisions.iter().collect();
-        let mut asked: BTreeMap<Value, u64> = BTreeMap::new();
+        let mut asked: Vec<(Value, u64)> = Vec::new();
         for ((frame, at), fact) in divisions {
             let values = &self.walk.values;
             let compared = [Op::RemS, Op::RemU].into_iter().any(|op| {
@@ -206,7 +251,7 @@ impl Assembly<'_, '_> {
                 rest.is_some_and(less)
             });
             if self.live.contains(frame) && compared {
-                asked.insert(fact.number, *at);
+                asked.push((fact.number, *at));
             }
         }
         for (number, at) in asked {

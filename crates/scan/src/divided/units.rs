@@ -6,7 +6,6 @@ use crate::values::{Node, Substitution, Value};
 use crate::walk::{DivisionFact, FrameId, Reach};
 use fathomp_code::BlockId;
 use fathomp_regions::{CallKind, Divided, Leaf, LoopId, Op, ReasonKind};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// A thread's part by which loops are told from those that do what others leave over: vectors
@@ -37,24 +36,27 @@ pub(super) struct Unit {
     pub(super) full: bool,
 }
 
-/// A number that a thread's part is made of, and the nodes that are quotient and rest of it.
+/// Quotients and rests of numbers by the team's size.
 #[derive(Default)]
 struct Parts {
-    quotients: BTreeMap<Value, (Vec<Value>, bool)>,
-    rests: BTreeMap<Value, Vec<Value>>,
+    /// What is divided, the node, and whether the number is signed.
+    quotients: Vec<(Value, Value, bool)>,
+    rests: Vec<(Value, Value)>,
 }
 
 impl Parts {
-    /// The only number of which there are both.
-    fn only(&self) -> Result<Option<Value>, ()> {
-        let mut both = self
-            .quotients
-            .keys()
-            .filter(|number| self.rests.contains_key(number));
-        match (both.next(), both.next()) {
-            (only, None) => Ok(only.copied()),
-            _ => Err(()),
+    /// The only number of which there are both, and whether it is signed.
+    fn only(&self) -> Result<Option<(Value, bool)>, ()> {
+        let mut found: Option<(Value, bool)> = None;
+        for (number, _, signed) in &self.quotients {
+            if self.rests.iter().any(|(rest, _)| rest == number) {
+                if found.is_some_and(|(known, _)| known != *number) {
+                    return Err(());
+                }
+                found = Some((*number, *signed));
+            }
         }
+        Ok(found)
     }
 }
 
@@ -63,7 +65,7 @@ impl Assembly<'_, '_> {
     pub(super) fn units(&mut self) -> (Vec<Unit>, Vec<(u64, Divided)>) {
         let mut units: Vec<Unit> = Vec::new();
         let mut found = Vec::new();
-        let mut inside: BTreeSet<LoopId> = BTreeSet::new();
+        let mut inside: Vec<LoopId> = Vec::new();
         let mut others = Vec::new();
         for number in 0..self.walk.facts.loops.len() {
             let id = LoopId(number as u32);
@@ -72,7 +74,7 @@ impl Assembly<'_, '_> {
             }
             let parent = self.walk.facts.loops[number].parent;
             if parent.is_some_and(|parent| inside.contains(&parent)) {
-                inside.insert(id);
+                inside.push(id);
                 continue;
             }
             match self.unit(id) {
@@ -83,7 +85,7 @@ impl Assembly<'_, '_> {
                 Ok(Some(unit)) => units.push(unit),
                 Err(()) => found.push(self.not_told(id)),
             }
-            inside.insert(id);
+            inside.push(id);
         }
         self.calls_that_fill(&inside, &mut units, &mut found);
         for id in others {
@@ -105,7 +107,7 @@ impl Assembly<'_, '_> {
 
     /// Whether a loop of unknown trips, none of whose inner ones is a unit, accesses what a
     /// thread's part begins with.
-    fn may_be_divided(&mut self, id: LoopId, inside: &BTreeSet<LoopId>) -> bool {
+    fn may_be_divided(&mut self, id: LoopId, inside: &[LoopId]) -> bool {
         let fact = &self.walk.facts.loops[id.0 as usize];
         let values = &self.walk.values;
         let is_around = |inner: &LoopId| values.is_inside(*inner, id);
@@ -158,9 +160,8 @@ impl Assembly<'_, '_> {
             reach: Rc::new(fact.entered),
             full: true,
         };
-        if let Some(number) = parts.only()? {
-            unit.number = number;
-            unit.signed = parts.quotients[&number].1;
+        if let Some((number, signed)) = parts.only()? {
+            (unit.number, unit.signed) = (number, signed);
             unit.bits = self.bits(number);
             unit.full = trips.is_none_or(|trips| {
                 let parts = self.parts(std::iter::once(trips));
@@ -190,12 +191,10 @@ impl Assembly<'_, '_> {
         for value in values {
             self.walk.values.walk(value, &mut |part, node| match node {
                 Node::Op(op @ (Op::DivS | Op::DivU), number, by) if *by == threads => {
-                    let known = parts.quotients.entry(*number).or_default();
-                    known.0.push(part);
-                    known.1 = *op == Op::DivS;
+                    parts.quotients.push((*number, part, *op == Op::DivS));
                 }
                 Node::Op(Op::RemS | Op::RemU, number, by) if *by == threads => {
-                    parts.rests.entry(*number).or_default().push(part);
+                    parts.rests.push((*number, part));
                 }
                 _ => {}
             });
@@ -216,10 +215,12 @@ impl Assembly<'_, '_> {
             let leaf = values.leaf(leaf);
             known.insert(leaf, value);
         }
-        let quotients = parts.quotients.values().flat_map(|(nodes, _)| nodes);
-        quotients.for_each(|node| known.insert(*node, part));
-        let rests = parts.rests.values().flatten();
-        rests.for_each(|node| known.insert(*node, none));
+        for (_, node, _) in &parts.quotients {
+            known.insert(*node, part);
+        }
+        for (_, node) in &parts.rests {
+            known.insert(*node, none);
+        }
         let trips = known.apply(values, trips);
         values.as_constant(trips).is_none_or(|trips| trips >= REST)
     }
@@ -280,7 +281,7 @@ impl Assembly<'_, '_> {
     /// Calls that fill or copy what a loop would have.
     fn calls_that_fill(
         &mut self,
-        inside: &BTreeSet<LoopId>,
+        inside: &[LoopId],
         units: &mut Vec<Unit>,
         found: &mut Vec<(u64, Divided)>,
     ) {
@@ -306,7 +307,7 @@ impl Assembly<'_, '_> {
                 continue;
             }
             let parts = self.parts(arguments.into_iter());
-            let Ok(Some(number)) = parts.only() else {
+            let Ok(Some((number, signed))) = parts.only() else {
                 let what = format!("how threads divide what the call at {at:#x} does");
                 found.push((at, unknown(ReasonKind::MergedValue, what)));
                 continue;
@@ -319,7 +320,7 @@ impl Assembly<'_, '_> {
                 exit: at,
                 parent: call.inside,
                 number,
-                signed: parts.quotients[&number].1,
+                signed,
                 bits: self.bits(number),
                 chunk: None,
                 reach: call.reach,
