@@ -276,6 +276,8 @@ pub struct Region {
     /// Iterations of loops that threads divide by the code, without asking the runtime
     /// (`schedule(static)`); none if nothing is known of them.
     pub trips: Option<Trips>,
+    /// Executions of which iterations of such loops are not known; none if of none.
+    pub unknown_iterations: Option<UnknownIterations>,
     /// Explicit tasks created.
     pub tasks_created: u64,
     /// Explicit tasks run.
@@ -299,9 +301,12 @@ pub struct Region {
 
 impl Region {
     /// Iterations of its worksharing loops, those that the runtime dealt and those that
-    /// threads divided by the code; none if it has neither, as far as is known.
+    /// threads divided by the code; none if it has neither, or of some they are not known.
     #[must_use]
     pub fn all_iterations(&self) -> Option<u64> {
+        if self.unknown_iterations.is_some() {
+            return None;
+        }
         let divided = self.trips.as_ref().map(|trips| trips.iterations);
         either(self.iterations, divided)
     }
@@ -310,7 +315,8 @@ impl Region {
     #[must_use]
     pub fn divided_iterations(&self, thread: &ThreadShare) -> Option<u64> {
         let number = thread.thread_num?;
-        let trips = self.trips.as_ref()?;
+        let known = self.unknown_iterations.is_none();
+        let trips = self.trips.as_ref().filter(|_| known)?;
         let own = trips.threads.iter().find(|one| one.thread_num == number)?;
         // Another thread may have had the same number in other executions.
         let same = |one: &&ThreadShare| one.thread_num == Some(number);
@@ -321,7 +327,12 @@ impl Region {
     /// Of `thread`, as [`all_iterations`](Self::all_iterations).
     #[must_use]
     pub fn iterations_of(&self, thread: &ThreadShare) -> Option<u64> {
-        either(thread.iterations, self.divided_iterations(thread))
+        let divided = self.divided_iterations(thread);
+        let known = self.trips.is_none() || divided.is_some();
+        if self.unknown_iterations.is_some() || !known {
+            return None;
+        }
+        either(thread.iterations, divided)
     }
 }
 
@@ -349,6 +360,15 @@ pub struct Trips {
     pub sets: u64,
     /// By OpenMP thread number; empty if shares are not known.
     pub threads: Vec<ThreadTrips>,
+}
+
+/// Executions of which iterations are not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnknownIterations {
+    /// How many.
+    pub executions: u64,
+    /// Why, of the first.
+    pub reason: String,
 }
 
 /// A thread's share of them.

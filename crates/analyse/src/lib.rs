@@ -52,8 +52,8 @@ pub use facts::{
     Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Crowded, Decided, Dsm, Efficiency,
     Intrusion, Lines, LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem,
     ProcessRow, ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow,
-    ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips, Unevenness, VERSION, WaitRow,
-    WitnessFacts, Work,
+    ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips, Unevenness,
+    UnknownIterations, VERSION, WaitRow, WitnessFacts, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Outcome, Output, OutputDifference, Pace, RunHost, SiteKind},

@@ -562,6 +562,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         chunks,
         iterations,
         trips: None,
+        unknown_iterations: None,
         tasks_created,
         tasks_run,
         mutexes_taken: sum.mutexes_taken,

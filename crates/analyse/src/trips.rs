@@ -2,17 +2,16 @@
 //! (`schedule(static)`): what the program's code and the values that regions were begun with
 //! say of them.
 
-use crate::facts::{Problem, Region, Severity, ThreadTrips, Trips, either};
+use crate::facts::{Problem, Region, Severity, ThreadTrips, Trips, UnknownIterations, either};
 use crate::ledger::Ledger;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
 use fathomp_base::{InstanceId, SiteId, Ticks};
 use fathomp_regions::{
-    Body, Callee, Facts, Regions, Sample, SampleEnvironment, ScheduleKind, Word,
+    Body, Callee, Divided, Expr, Facts, Reason, Regions, Sample, SampleEnvironment, Word,
 };
 use fathomp_trace::model::{Process, Recording};
 use fathomp_trace::record::{Instance, Record, WordSet};
-use fathomp_trips::{SharedLoop, shared_loops};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -20,12 +19,25 @@ use std::path::Path;
 /// Threads of a team whose shares are told apart.
 const THREADS_MAX: u32 = 1 << 12;
 
+/// Larger numbers are no iterations of a loop: what was computed overflowed.
+const ITERATIONS_MAX: u64 = 1 << 50;
+
 /// What an execution's threads had to do.
 #[derive(Clone, Debug, Default)]
-struct Divided {
+struct Work {
     total: u64,
     /// By thread number; empty if only the total is known.
     shares: Vec<u64>,
+}
+
+/// What is known of the loops that threads divide by the code.
+#[derive(Clone, Debug)]
+enum Divide<'a> {
+    /// There are none.
+    Nothing,
+    /// Of one of them it is not known, for this reason; none if its values are not.
+    Unknown(Option<&'a Reason>),
+    Known(Work),
 }
 
 /// A set of values, with the body that it is of.
@@ -33,13 +45,11 @@ struct Known<'a> {
     body: &'a Body,
     module: usize,
     sample: Sample,
-    loops: Vec<SharedLoop>,
-    divided: BTreeMap<u32, Option<Divided>>,
+    divided: BTreeMap<u32, Divide<'a>>,
 }
 
 /// The sets of a process by number, as far as the scan knows their bodies.
-fn known<'a>(process: &Process, regions: &'a Regions) -> HashMap<u64, Known<'a>> {
-    let bodies = Bodies::new(regions);
+fn known<'a>(process: &Process, bodies: &Bodies<'a>) -> HashMap<u64, Known<'a>> {
     let found = process.sets.iter().filter_map(|set| {
         let site = process.sites.get(set.site.0 as usize)?;
         let (module, body) = bodies.find(&site.module, site.function)?;
@@ -47,7 +57,6 @@ fn known<'a>(process: &Process, regions: &'a Regions) -> HashMap<u64, Known<'a>>
             body,
             module,
             sample: sample(body, set),
-            loops: divided_by_code(body),
             divided: BTreeMap::new(),
         };
         Some((set.set, known))
@@ -56,9 +65,8 @@ fn known<'a>(process: &Process, regions: &'a Regions) -> HashMap<u64, Known<'a>>
 }
 
 /// Loops of a body that threads divide without asking. What clang compiles asks the runtime for
-/// its part of every loop, which counts iterations: they would be counted twice, and in rounds
-/// where such a loop is unrolled.
-fn divided_by_code(body: &Body) -> Vec<SharedLoop> {
+/// its part of every loop, which counts iterations: they would be counted twice.
+fn divided_by_code(body: &Body) -> &[Divided] {
     const ASKS: [&str; 2] = ["__kmpc_for_static_init", "__kmpc_dist_for_static_init"];
     let asks = |callee: &Callee| {
         let (Callee::Import(name) | Callee::Local(_, Some(name))) = callee else {
@@ -66,12 +74,10 @@ fn divided_by_code(body: &Body) -> Vec<SharedLoop> {
         };
         ASKS.iter().any(|asks| name.starts_with(asks))
     };
-    if body.calls.iter().any(|call| asks(&call.callee)) {
-        return Vec::new();
+    match body.calls.iter().any(|call| asks(&call.callee)) {
+        true => &[],
+        false => &body.divided,
     }
-    let mut loops = shared_loops(body);
-    loops.retain(|shared| shared.kind == ScheduleKind::Static);
-    loops
 }
 
 /// Bodies by address.
@@ -134,83 +140,58 @@ fn sample(body: &Body, set: &WordSet) -> Sample {
     }
 }
 
-impl Known<'_> {
-    fn divided(&mut self, threads: u32) -> Option<&Divided> {
+impl<'a> Known<'a> {
+    fn divided(&mut self, threads: u32) -> &Divide<'a> {
         let threads = threads.max(1);
-        if !self.divided.contains_key(&threads) {
-            let divided = divide(&self.loops, &self.sample, threads);
-            self.divided.insert(threads, divided);
-        }
-        self.divided.get(&threads)?.as_ref()
+        let (body, sample) = (self.body, &self.sample);
+        let divide = || divide(divided_by_code(body), sample, threads);
+        self.divided.entry(threads).or_insert_with(divide)
     }
 }
 
-/// `None` if there is no such loop, or not everything about one of them is known.
-fn divide(loops: &[SharedLoop], sample: &Sample, threads: u32) -> Option<Divided> {
-    let environment = |thread| SampleEnvironment {
-        sample,
-        threads,
-        thread,
-        iterations: &[],
+fn divide<'a>(loops: &'a [Divided], sample: &Sample, threads: u32) -> Divide<'a> {
+    if loops.is_empty() {
+        return Divide::Nothing;
+    }
+    let value = |expr: &Expr| {
+        let environment = SampleEnvironment {
+            sample,
+            threads,
+            thread: 0,
+            iterations: &[],
+        };
+        let value = expr.evaluate(&environment).ok();
+        let value = value.and_then(|value| u64::try_from(value).ok());
+        value.filter(|value| *value < ITERATIONS_MAX)
     };
-    let mut divided: Option<Divided> = None;
-    for shared in loops {
-        let said = shared.total.as_ref();
-        let said = said.and_then(|total| total.evaluate(&environment(0)).ok());
-        let total = match said {
-            Some(total) => u64::try_from(total).ok()?,
-            None => dry_iterations(sample, shared)?,
+    let mut work = Work::default();
+    let mut shares = (threads <= THREADS_MAX).then(|| vec![0_u64; threads as usize]);
+    for divided in loops {
+        let Some(total) = divided.total.known().and_then(value) else {
+            return Divide::Unknown(divided.total.reason());
         };
-        let share = |thread| {
-            let share = shared.share.as_ref()?.evaluate(&environment(thread)).ok()?;
-            u64::try_from(share).ok()
+        work.total = work.total.saturating_add(total);
+        let each = divided.each.as_ref().and_then(value);
+        let chunk = divided.chunk.as_ref().map(value);
+        // Once for each time that the loop is come to.
+        let times = match (total, each) {
+            (0, _) => Some(0),
+            (_, Some(each @ 1..)) => Some(total / each),
+            _ => None,
         };
-        let shares: Option<Vec<u64>> = (threads <= THREADS_MAX)
-            .then(|| (0..threads).map(share).collect())
-            .flatten();
-        let shares = shares.and_then(|shares| in_proportion(shares, total));
-        match &mut divided {
-            None => {
-                divided = Some(Divided {
-                    total,
-                    shares: shares.unwrap_or_default(),
-                });
-            }
-            Some(divided) => {
-                divided.total = divided.total.saturating_add(total);
-                match shares {
-                    Some(shares) if shares.len() == divided.shares.len() => {
-                        let pairs = divided.shares.iter_mut().zip(shares);
-                        pairs.for_each(|(sum, more)| *sum = sum.saturating_add(more));
-                    }
-                    _ => divided.shares.clear(),
+        shares = shares
+            .filter(|_| chunk != Some(None))
+            .and_then(|mut shares| {
+                let (times, each) = (times?, each.unwrap_or(0));
+                for (thread, sum) in (0..).zip(&mut shares) {
+                    let share = fathomp_trips::share(each, chunk.flatten(), threads, thread);
+                    *sum = sum.saturating_add(share.saturating_mul(times));
                 }
-            }
-        }
+                Some(shares)
+            });
     }
-    divided
-}
-
-/// Iterations that a dry run found where no expression says them.
-fn dry_iterations(sample: &Sample, shared: &SharedLoop) -> Option<u64> {
-    let found = sample.dry.iter().find(|found| found.id == shared.id)?;
-    // What is larger is no count.
-    (found.iterations < 1e18).then(|| found.iterations.round() as u64)
-}
-
-/// Shares such that they add up to the total: they may be rounds of several iterations.
-fn in_proportion(mut shares: Vec<u64>, total: u64) -> Option<Vec<u64>> {
-    let sum: u128 = shares.iter().map(|share| u128::from(*share)).sum();
-    if sum == u128::from(total) {
-        return Some(shares);
-    }
-    if sum == 0 || sum > u128::from(total) {
-        return None;
-    }
-    for share in &mut shares {
-        *share = u64::try_from(u128::from(*share) * u128::from(total) / sum).ok()?;
-    }
-    Some(shares)
+    work.shares = shares.unwrap_or_default();
+    Divide::Known(work)
 }
 
 /// Gives regions the iterations of their executions; `position` is their index by the
@@ -221,59 +202,103 @@ pub(crate) fn attach(
     ledgers: &[Ledger<'_>],
     recording: &Recording,
 ) {
-    // With the sets, by process and number, and iterations by thread number.
-    type Sum = (Trips, BTreeSet<(usize, u64)>, BTreeMap<u32, u64>);
     let Some(scan) = &recording.regions else {
         return;
     };
-    let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
+    let bodies = Bodies::new(scan);
+    let mut sums: BTreeMap<usize, Sum<'_>> = BTreeMap::new();
     for (process, ledger) in ledgers.iter().enumerate() {
-        let mut sets = known(ledger.process, scan);
-        let begun = ledger.parts.iter().filter(|part| part.encountered());
-        for part in begun.filter(|part| part.record.set != 0) {
+        let mut sets = known(ledger.process, &bodies);
+        for part in ledger.parts.iter().filter(|part| part.encountered()) {
             let Some(region) = position.get(part.region).copied().flatten() else {
                 continue;
             };
-            let set = part.record.set;
-            let Some(divided) = sets
-                .get_mut(&set)
-                .and_then(|known| known.divided(part.record.team_size))
-            else {
-                continue;
-            };
-            let (trips, distinct, threads) = sums.entry(region).or_default();
             let times = part.executions();
-            trips.fewest = match trips.executions {
-                0 => divided.total,
-                _ => trips.fewest.min(divided.total),
+            let divide = match sets.get_mut(&part.record.set) {
+                Some(known) => known.divided(part.record.team_size),
+                None => not_followed(ledger.process, part.record.site, &bodies),
             };
-            trips.most = trips.most.max(divided.total);
-            trips.executions += times;
-            let all = divided.total.saturating_mul(times);
-            trips.iterations = trips.iterations.saturating_add(all);
-            distinct.insert((process, set));
-            for (number, share) in (0..).zip(&divided.shares) {
-                let sum = threads.entry(number).or_default();
-                *sum = sum.saturating_add(share.saturating_mul(times));
+            match divide {
+                Divide::Nothing => {}
+                Divide::Unknown(why) => {
+                    let sum = sums.entry(region).or_default();
+                    sum.unknown.get_or_insert((0, *why)).0 += times;
+                }
+                Divide::Known(work) => {
+                    let sum = sums.entry(region).or_default();
+                    sum.add(work, times);
+                    sum.sets.insert((process, part.record.set));
+                }
             }
         }
     }
-    for (region, (mut trips, distinct, threads)) in sums {
-        trips.sets = distinct.len() as u64;
-        let sum = threads
-            .values()
-            .fold(0_u64, |sum, share| sum.saturating_add(*share));
+    for (region, sum) in sums {
+        if let Some(region) = regions.get_mut(region) {
+            (region.trips, region.unknown_iterations) = sum.finish();
+        }
+    }
+}
+
+/// Of a region.
+#[derive(Default)]
+struct Sum<'a> {
+    trips: Trips,
+    /// By process and number.
+    sets: BTreeSet<(usize, u64)>,
+    threads: BTreeMap<u32, u64>,
+    /// Executions of which it is not known, and why of the first.
+    unknown: Option<(u64, Option<&'a Reason>)>,
+}
+
+impl Sum<'_> {
+    fn add(&mut self, work: &Work, times: u64) {
+        let trips = &mut self.trips;
+        trips.fewest = match trips.executions {
+            0 => work.total,
+            _ => trips.fewest.min(work.total),
+        };
+        trips.most = trips.most.max(work.total);
+        trips.executions += times;
+        let all = work.total.saturating_mul(times);
+        trips.iterations = trips.iterations.saturating_add(all);
+        for (number, share) in (0..).zip(&work.shares) {
+            let sum = self.threads.entry(number).or_default();
+            *sum = sum.saturating_add(share.saturating_mul(times));
+        }
+    }
+
+    fn finish(self) -> (Option<Trips>, Option<UnknownIterations>) {
+        let mut trips = self.trips;
+        trips.sets = self.sets.len() as u64;
+        let sum = self.threads.values();
+        let sum = sum.fold(0_u64, |sum, share| sum.saturating_add(*share));
         // Shares of some executions alone would mislead.
-        if sum.abs_diff(trips.iterations) <= trips.iterations / 1000 {
+        if sum == trips.iterations {
             let one = |(thread_num, iterations)| ThreadTrips {
                 thread_num,
                 iterations,
             };
-            trips.threads = threads.into_iter().map(one).collect();
+            trips.threads = self.threads.into_iter().map(one).collect();
         }
-        if let Some(region) = regions.get_mut(region) {
-            region.trips = Some(trips);
-        }
+        let unknown = self.unknown.map(|(executions, why)| UnknownIterations {
+            executions,
+            reason: match why {
+                Some(reason) if !reason.detail.is_empty() => reason.detail.clone(),
+                Some(_) => "an expression that grew too large".to_owned(),
+                None => "what they depend on is not known".to_owned(),
+            },
+        });
+        ((trips.executions > 0).then_some(trips), unknown)
+    }
+}
+
+/// Of an execution whose values were not noted.
+fn not_followed<'a>(process: &Process, site: SiteId, bodies: &Bodies<'a>) -> &'a Divide<'a> {
+    let site = process.sites.get(site.0 as usize);
+    let body = site.and_then(|site| bodies.find(&site.module, site.function));
+    match body {
+        Some((_, body)) if !divided_by_code(body).is_empty() => &Divide::Unknown(None),
+        _ => &Divide::Nothing,
     }
 }
 
@@ -339,9 +364,10 @@ pub fn executions(recording: &Recording) -> Vec<Execution> {
     let sites = Sites::new(recording, &mut Symbols::new());
     let nothing = Regions::default();
     let scan = recording.regions.as_ref().unwrap_or(&nothing);
+    let bodies = Bodies::new(scan);
     let mut found = Vec::new();
     for (number, process) in recording.processes.iter().enumerate() {
-        let mut sets = known(process, scan);
+        let mut sets = known(process, &bodies);
         let records = || process.threads.iter().flat_map(|thread| &thread.records);
         let mut dealt: HashMap<InstanceId, u64> = HashMap::new();
         for record in records() {
@@ -364,18 +390,23 @@ pub fn executions(recording: &Recording) -> Vec<Execution> {
         for one in begun {
             let threads = one.team_size.max(1);
             let executions = u64::from(one.merged.max(1));
-            let divided = sets
-                .get_mut(&one.set)
-                .and_then(|known| known.divided(threads));
+            let divide = match sets.get_mut(&one.set) {
+                Some(known) => known.divided(threads),
+                None => not_followed(process, one.site, &bodies),
+            };
+            let dealt = dealt.get(&one.instance).copied().unwrap_or(0);
             found.push(Execution {
                 region: sites.entries[sites.region(number, one.site)].name.clone(),
                 pid: process.pid,
                 executions,
                 threads,
-                iterations: either(
-                    dealt.get(&one.instance).copied().unwrap_or(0),
-                    divided.map(|divided| divided.total.saturating_mul(executions)),
-                ),
+                iterations: match divide {
+                    Divide::Unknown(_) => None,
+                    Divide::Nothing => either(dealt, None),
+                    Divide::Known(work) => {
+                        either(dealt, Some(work.total.saturating_mul(executions)))
+                    }
+                },
                 begin_ns: process.clock.span(one.fork.since(process.begin)).0,
                 wall_ns: wall_ns(process, one),
             });
@@ -400,9 +431,10 @@ pub fn facts(recording: &Recording) -> Vec<Facts> {
     let Some(scan) = &recording.regions else {
         return Vec::new();
     };
+    let bodies = Bodies::new(scan);
     let mut samples: BTreeMap<usize, Vec<Sample>> = BTreeMap::new();
     for process in &recording.processes {
-        let sets = known(process, scan);
+        let sets = known(process, &bodies);
         // By set and size of the team.
         let mut seen: BTreeMap<(u64, u32), (u64, u64)> = BTreeMap::new();
         for record in process.threads.iter().flat_map(|thread| &thread.records) {

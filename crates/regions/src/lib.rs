@@ -19,7 +19,7 @@ pub use file::{RegionsError, SCHEMA, VERSION};
 pub use model::{
     Access, AccessClass, Address, Arithmetic, ArithmeticKind, Array, Atomic, AtomicKind, Base,
     Body, BodyKind, Branch, Call, CallKind, Callee, Clause, Construct, Coverage, Direction,
-    Directive, ElementKind, Known, Language, Loop, LoopId, LoopRole, Module, Place, Reason,
-    ReasonKind, Region, Regions, Schedule, ScheduleKind, Share, SourceAccess, SourceFile,
+    Directive, Divided, ElementKind, Known, Language, Loop, LoopId, LoopRole, Module, Place,
+    Reason, ReasonKind, Region, Regions, Schedule, ScheduleKind, Share, SourceAccess, SourceFile,
     SourceLoop, Start, Statement, Stride, Subscript,
 };

@@ -3,6 +3,7 @@
 use crate::accesses::Classified;
 use crate::groups;
 use crate::names::{Located, Watches};
+use crate::places::Places;
 use crate::renumber::Numbers;
 use crate::values::{Node, Substitution, Value};
 use crate::walk::{Frame, FrameId, Reach, Walk};
@@ -12,6 +13,7 @@ use fathomp_regions::{
     LoopRole, Op, Reason, ReasonKind, Schedule, ScheduleKind,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Mutex;
 
 /// How often a loop is thought to run whose trips are not constant.
 const WEIGHT: f64 = 100.0;
@@ -23,9 +25,9 @@ pub(crate) struct Assembly<'w, 'a> {
     /// What an address relative to the stack is shown as.
     stack: Substitution,
     /// By frame: the call of it.
-    callers: HashMap<FrameId, (FrameId, BlockId)>,
+    pub(crate) callers: HashMap<FrameId, (FrameId, BlockId)>,
     /// Frames that take part.
-    live: BTreeSet<FrameId>,
+    pub(crate) live: BTreeSet<FrameId>,
     weights: HashMap<LoopId, f64>,
 }
 
@@ -74,7 +76,7 @@ impl<'w, 'a> Assembly<'w, 'a> {
     }
 
     /// The description.
-    pub(crate) fn body(&mut self) -> Body {
+    pub(crate) fn body(&mut self, places: &Mutex<Places>) -> Body {
         let root = self.frame(FrameId(0));
         let range = self.walk.image.function(root.function).range.clone();
         let symbol = self.walk.image.name(root.function).map(str::to_owned);
@@ -85,6 +87,7 @@ impl<'w, 'a> Assembly<'w, 'a> {
             ..Body::default()
         };
         body.loops = self.loops();
+        body.divided = self.divided(places);
         body.accesses = self.accesses();
         body.data_bytes = self.data_bytes();
         body.calls = self.calls();
@@ -114,7 +117,7 @@ impl<'w, 'a> Assembly<'w, 'a> {
         located
     }
 
-    fn frame(&self, id: FrameId) -> &Frame {
+    pub(crate) fn frame(&self, id: FrameId) -> &Frame {
         &self.walk.frames[id.0 as usize]
     }
 
@@ -209,7 +212,7 @@ impl<'w, 'a> Assembly<'w, 'a> {
     }
 
     /// When something is reached, as an expression; none if it always is.
-    fn entered(&mut self, reach: &Reach) -> Option<Known<Expr>> {
+    pub(crate) fn entered(&mut self, reach: &Reach) -> Option<Known<Expr>> {
         let Some(ways) = reach.ways() else {
             let reason = Reason::new(ReasonKind::TooLarge, "the ways to it");
             return Some(Known::Unknown(reason));
@@ -484,7 +487,7 @@ fn ends(flow: &Flow, id: BlockId) -> bool {
 fn depends_on_thread(expr: &Expr) -> bool {
     let mut found = false;
     expr.walk(&mut |part| {
-        found |= matches!(part, Expr::Leaf(Leaf::Threads | Leaf::Thread));
+        found |= matches!(part, Expr::Leaf(Leaf::Thread));
     });
     found
 }

@@ -10,6 +10,7 @@
 mod accesses;
 mod arithmetic;
 mod body;
+mod divided;
 mod entries;
 mod groups;
 mod machine;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Larger files are not read.
 const BYTES_MAX: u64 = 4 << 30;
@@ -134,7 +134,8 @@ fn image_regions(path: &Path, image: &Image, wanted: Option<&BTreeSet<u64>>) -> 
         let function = image.function_from(address);
         function.is_some_and(|id| effects.flow(id).is_some())
     });
-    let mut scanned = program.bodies(&effects, &names);
+    let places = Mutex::new(Places::read(image.data()));
+    let mut scanned = program.bodies(&effects, &names, &places);
     let mut coverage = Coverage::default();
     for found in &program.found {
         coverage.bodies.count(!found.bodies.is_empty(), 1.0);
@@ -147,7 +148,7 @@ fn image_regions(path: &Path, image: &Image, wanted: Option<&BTreeSet<u64>>) -> 
         }
     }
     scanned.sort_by_key(|(body, _)| body.address);
-    let mut places = Places::read(image.data());
+    let mut places = places.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut bodies = Vec::new();
     for (mut body, located) in scanned {
         places.fill(&mut body);
@@ -284,7 +285,12 @@ impl Program<'_> {
         Effects::of(self.image, bodies.chain(self.sharing.iter().copied()))
     }
 
-    fn bodies(&mut self, effects: &Effects, names: &Names) -> Vec<(Body, Located)> {
+    fn bodies(
+        &mut self,
+        effects: &Effects,
+        names: &Names,
+        places: &Mutex<Places>,
+    ) -> Vec<(Body, Located)> {
         let plans = self.plans();
         let started: BTreeSet<FunctionId> = plans.iter().map(|plan| plan.function).collect();
         let looked: u64 = effects
@@ -293,7 +299,7 @@ impl Program<'_> {
             .map(|flow| flow.instructions.len() as u64)
             .sum();
         self.instructions += looked;
-        let run = |plan: Plan| self.body(effects, names, plan);
+        let run = |plan: Plan| self.body(effects, names, places, plan);
         let (mut bodies, followed): (Vec<(Body, Located)>, Vec<BTreeSet<FunctionId>>) =
             plans.into_par_iter().map(run).unzip();
         let followed: BTreeSet<FunctionId> = followed.into_iter().flatten().collect();
@@ -318,6 +324,7 @@ impl Program<'_> {
         &self,
         effects: &Effects,
         names: &Names,
+        places: &Mutex<Places>,
         plan: Plan,
     ) -> ((Body, Located), BTreeSet<FunctionId>) {
         let Some(flow) = effects.flow(plan.function).cloned() else {
@@ -343,7 +350,7 @@ impl Program<'_> {
         walk.body(plan.function, &flow, argument);
         let followed = walk.frames.iter().map(|frame| frame.function).collect();
         let mut assembly = Assembly::new(&mut walk);
-        let mut body = assembly.body();
+        let mut body = assembly.body(places);
         let located = assembly.variables(&names.watches);
         body.kind = plan.kind;
         body.starts = plan.starts;

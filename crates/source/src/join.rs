@@ -20,7 +20,9 @@ pub fn join(regions: &mut Regions, scanned: Vec<Scanned>) {
         regions.problems.extend(source.problems);
         let mut used = vec![false; source.constructs.len()];
         let mut seen = false;
-        for region in &mut regions.regions[..bodies] {
+        // Bodies without a directive, and their lines.
+        let mut alone: Vec<(usize, u32)> = Vec::new();
+        for (at, region) in regions.regions[..bodies].iter_mut().enumerate() {
             let Some(body) = &region.body else { continue };
             let lines = lines(region, body, &path);
             if lines.is_empty() || region.construct.is_some() {
@@ -31,10 +33,7 @@ pub fn join(regions: &mut Regions, scanned: Vec<Scanned>) {
             let Some(number) = best(constructs, body.kind, &lines) else {
                 // Orphaned loops lie in functions of which lines are all that is known.
                 if body.kind != BodyKind::Orphaned && is_exact(region, &path) {
-                    region.differences.push(format!(
-                        "{path} has no directive at line {}: it was changed after the program was built, or the directive stands in a macro",
-                        lines[0]
-                    ));
+                    alone.push((at, lines[0]));
                 }
                 continue;
             };
@@ -52,11 +51,29 @@ pub fn join(regions: &mut Regions, scanned: Vec<Scanned>) {
                 "{path}: no code of its directives was found: it was compiled without -fopenmp or without -g, or belongs to another program"
             ));
         }
-        for (found, used) in source.constructs.into_iter().zip(used) {
-            if used {
+        // Of a function with both, one may be what became of the other.
+        let mut unclear = vec![false; used.len()];
+        for (at, line) in alone {
+            let region = &mut regions.regions[at];
+            let mut certain = true;
+            for (number, found) in source.constructs.iter().enumerate() {
+                let left = !used[number] && becomes_code(&found.construct);
+                if left && is_function_of(region, found.function.as_deref()) {
+                    unclear[number] = true;
+                    certain = false;
+                }
+            }
+            if certain {
+                region.differences.push(format!(
+                    "{path} has no directive at line {line}: it was changed after the program was built, or the directive stands in a macro"
+                ));
+            }
+        }
+        for (number, found) in source.constructs.into_iter().enumerate() {
+            if used[number] {
                 continue;
             }
-            let missing = seen && becomes_code(&found.construct);
+            let missing = !unclear[number] && seen && becomes_code(&found.construct);
             regions.regions.push(Region {
                 place: Some(found.construct.directive.place.clone()),
                 function: found.function,
@@ -71,6 +88,16 @@ pub fn join(regions: &mut Regions, scanned: Vec<Scanned>) {
             });
         }
     }
+}
+
+/// Whether a function is the one that a region lies in, or that its body was made from.
+fn is_function_of(region: &Region, function: Option<&str>) -> bool {
+    let Some(function) = function else {
+        return false;
+    };
+    let symbol = region.body.as_ref().and_then(|body| body.symbol.as_deref());
+    let made_from = symbol.and_then(|symbol| symbol.split('.').next());
+    region.function.as_deref() == Some(function) || made_from == Some(function)
 }
 
 /// Lines of a source that a body was made from: that of its directive first.

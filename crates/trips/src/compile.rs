@@ -24,6 +24,15 @@ pub fn words(body: &Body) -> Vec<Expr> {
         let parts = parts.into_iter().flatten();
         parts.for_each(|part| collect(part, &mut found));
     }
+    for divided in &body.divided {
+        let parts = [
+            divided.total.known(),
+            divided.each.as_ref(),
+            divided.chunk.as_ref(),
+        ];
+        let parts = parts.into_iter().flatten();
+        parts.for_each(|part| collect(part, &mut found));
+    }
     for access in &body.accesses {
         let strides = access.address.known().map(|address| &address.strides);
         for stride in strides.into_iter().flatten() {

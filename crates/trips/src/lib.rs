@@ -20,4 +20,4 @@ pub use plan::{
     WordPlan,
 };
 pub use program::{Inputs, Program, ProgramError, STEPS_MAX, Step};
-pub use shared::{SharedLoop, for_team, shared_loops, total};
+pub use shared::{share, total};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::demo;
-use fathomp_regions::{Call, CallKind, Known as Found, Loop, LoopRole, Module, Schedule};
+use fathomp_regions::{Call, CallKind, Known as Found, Module, ReasonKind};
 use fathomp_trace::model::SiteKind;
 
 /// A region that was begun with 10, and with 30.
@@ -36,24 +36,11 @@ fn recording() -> Recording {
             set = 3 - set;
         }
     }
-    let looped = Loop {
-        parent: None,
-        depth: 0,
-        innermost: true,
-        header: 0x1010,
-        place: None,
-        trips: Found::Known(
-            "(+ (/ (load4 data) threads) (< thread (% (load4 data) threads)))"
-                .parse()
-                .unwrap(),
-        ),
-        worksharing: Some(Schedule {
-            kind: ScheduleKind::Static,
-            chunk: None,
-            total: None,
-        }),
-        role: LoopRole::Whole,
-        entered_if: None,
+    let divided = Divided {
+        loops: Vec::new(),
+        total: Found::Known("(load4 data)".parse().unwrap()),
+        each: "(load4 data)".parse().ok(),
+        chunk: None,
     };
     recording.regions = Some(Regions {
         modules: vec![Module {
@@ -66,7 +53,7 @@ fn recording() -> Recording {
                 address: 0x1000,
                 data_bytes: 8,
                 words: vec!["(load4 data)".parse().unwrap()],
-                loops: vec![looped],
+                divided: vec![divided],
                 ..Body::default()
             }),
             ..fathomp_regions::Region::default()
@@ -141,10 +128,64 @@ fn another_build_is_said_once() {
     assert_eq!(problem(&recording), None);
 }
 
+/// Neither of loops that the code divides in a way that is not understood, nor where their values
+/// were not noted, what the runtime dealt stands for all.
 #[test]
-fn shares_in_rounds_are_brought_to_iterations() {
-    assert_eq!(in_proportion(vec![3, 1], 16), Some(vec![12, 4]));
-    assert_eq!(in_proportion(vec![3, 1], 4), Some(vec![3, 1]));
-    assert_eq!(in_proportion(vec![0, 0], 4), None);
-    assert_eq!(in_proportion(vec![3, 3], 4), None);
+fn what_is_dealt_alone_does_not_stand_for_all() {
+    let mut unknown = recording();
+    let body = unknown.regions.as_mut().unwrap().regions[0].body.as_mut();
+    let reason = Reason::new(ReasonKind::MergedValue, "ways that meet");
+    body.unwrap().divided[0].total = Found::Unknown(reason);
+    let mut unread = recording();
+    unread.processes[0].sets.clear();
+    for recording in [unknown, unread] {
+        let analysis = crate::analyse(&recording, &crate::Options::default());
+        let regions = analysis.regions.iter();
+        let mut concerned = regions.filter(|one| one.unknown_iterations.is_some());
+        let region = concerned.next().unwrap();
+        let why = region.unknown_iterations.as_ref().unwrap();
+        assert_eq!(why.executions, region.instances);
+        assert_eq!(
+            (region.all_iterations(), region.trips.as_ref()),
+            (None, None)
+        );
+        assert!(
+            region
+                .threads
+                .iter()
+                .all(|one| region.iterations_of(one).is_none())
+        );
+        let of_region = executions(&recording);
+        let mut of_region = of_region.iter().filter(|one| one.region == region.name);
+        assert!(of_region.all(|one| one.iterations.is_none()));
+    }
+}
+
+/// A product of numbers that a program keeps beside its loops may be anything.
+#[test]
+fn what_overflows_is_no_count() {
+    let sample = Sample::default();
+    let divided = |total: &str| Divided {
+        loops: Vec::new(),
+        total: Found::Known(total.parse().unwrap()),
+        each: None,
+        chunk: None,
+    };
+    for total in ["-1", "(/ 0 0)", "4611686018427387904"] {
+        let loops = [divided(total)];
+        assert!(
+            matches!(divide(&loops, &sample, 2), Divide::Unknown(None)),
+            "{total}"
+        );
+    }
+    let in_turn = Divided {
+        each: "20".parse().ok(),
+        chunk: "7".parse().ok(),
+        ..divided("60")
+    };
+    let loops = [in_turn];
+    let Divide::Known(work) = divide(&loops, &sample, 2) else {
+        panic!();
+    };
+    assert_eq!((work.total, &*work.shares), (60, &[39, 21][..]));
 }

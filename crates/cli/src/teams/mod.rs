@@ -63,7 +63,9 @@ impl Decided {
             advised: teams.advice.is_some(),
             adapt: teams.adapt,
             verbose: teams.verbose,
-            planned: slowly(voice, "looking at the program's code", || plan::plan(program)),
+            planned: slowly(voice, "looking at the program's code", || {
+                plan::plan(program)
+            }),
         }))
     }
 

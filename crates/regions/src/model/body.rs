@@ -37,6 +37,10 @@ pub struct Body {
     pub names: Vec<(Expr, String)>,
     /// Its loops; a loop stands behind the one that encloses it.
     pub loops: Vec<Loop>,
+    /// Worksharing loops that threads divide by the code (`schedule(static)`), in no order. One
+    /// whose total is not known stands for whatever could not be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub divided: Vec<Divided>,
     /// Its accesses to memory, by address of the instruction. Spilled registers, saved
     /// registers and return addresses are none.
     pub accesses: Vec<Access>,
@@ -164,6 +168,24 @@ pub struct Schedule {
     /// from the trips of one thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Expr>,
+}
+
+/// A worksharing loop that threads divide by the code: as written one loop, in the code perhaps
+/// several, or a call that fills memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Divided {
+    /// Its loops in the code, none inside another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<LoopId>,
+    /// Iterations in an execution of the body, all threads together. Where it divides by 0
+    /// they are not known.
+    pub total: Known<Expr>,
+    /// Iterations each time that the loop is come to, if always the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Expr>,
+    /// Iterations a chunk, if chunks are dealt in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<Expr>,
 }
 
 /// Kinds of schedules.

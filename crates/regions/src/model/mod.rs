@@ -6,8 +6,8 @@ mod known;
 
 pub use body::{
     Access, AccessClass, Address, Arithmetic, ArithmeticKind, Atomic, AtomicKind, Base, Body,
-    BodyKind, Branch, Call, CallKind, Callee, Direction, ElementKind, Loop, LoopId, LoopRole,
-    Schedule, ScheduleKind, Start, Stride,
+    BodyKind, Branch, Call, CallKind, Callee, Direction, Divided, ElementKind, Loop, LoopId,
+    LoopRole, Schedule, ScheduleKind, Start, Stride,
 };
 pub use construct::{
     Array, Clause, Construct, Directive, Language, SourceAccess, SourceLoop, Statement, Subscript,

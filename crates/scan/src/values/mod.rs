@@ -147,6 +147,11 @@ impl Values {
         births.iter().any(|birth| self.is_inside(*birth, inside))
     }
 
+    /// A value that was made.
+    pub(crate) fn find(&self, node: &Node) -> Option<Value> {
+        self.known.get(node).copied()
+    }
+
     pub(crate) fn intern(&mut self, node: Node) -> Value {
         if let Some(value) = self.known.get(&node) {
             return *value;

@@ -105,6 +105,8 @@ impl Walk<'_> {
                 name: name.clone(),
                 kind,
                 followed,
+                reach: before.reach.clone(),
+                arguments: [arguments[0], arguments[2]],
             },
         );
         if followed {

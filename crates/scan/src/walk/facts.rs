@@ -5,6 +5,7 @@ use crate::values::Value;
 use fathomp_code::{BlockId, CycleId, Target};
 use fathomp_regions::{CallKind, Direction, LoopId, Reason, ScheduleKind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// Number of a [`super::Frame`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +39,29 @@ pub(crate) struct CallFact {
     pub(crate) name: Option<String>,
     pub(crate) kind: CallKind,
     pub(crate) followed: bool,
+    /// When it is made.
+    pub(crate) reach: Rc<Reach>,
+    /// Its first and third argument.
+    pub(crate) arguments: [Value; 2],
+}
+
+/// A number divided by the team's size.
+#[derive(Clone, Debug)]
+pub(crate) struct DivisionFact {
+    pub(crate) block: BlockId,
+    /// Bits of the number.
+    pub(crate) bits: u8,
+    pub(crate) inside: Option<LoopId>,
+    pub(crate) number: Value,
+    pub(crate) reach: Rc<Reach>,
+}
+
+/// A loop of LLVM's interface whose part a thread is told.
+#[derive(Clone, Debug)]
+pub(crate) struct StaticFact {
+    /// Iterations of all threads, if its step is known.
+    pub(crate) total: Option<Value>,
+    pub(crate) chunk: Option<Value>,
 }
 
 /// How a loop shares its iterations.
@@ -62,6 +86,10 @@ pub(crate) struct LoopFact {
     pub(crate) chunks: Option<Scheduled>,
     /// When it is entered.
     pub(crate) entered: Reach,
+    /// Where it is left: from which block, and what holds as long as it is not.
+    pub(crate) ends: Vec<(BlockId, Option<Value>)>,
+    /// The number of its last iteration, if all ways out are taken in the same one.
+    pub(crate) last: Option<Value>,
 }
 
 /// All facts.
@@ -70,6 +98,9 @@ pub(crate) struct Facts {
     pub(crate) accesses: BTreeMap<(FrameId, u64, u8), AccessFact>,
     pub(crate) calls: BTreeMap<(FrameId, u64), CallFact>,
     pub(crate) loops: Vec<LoopFact>,
+    pub(crate) divisions: BTreeMap<(FrameId, u64), DivisionFact>,
+    /// By the address of the call.
+    pub(crate) statics: BTreeMap<u64, StaticFact>,
     /// Variables: where their values come from, and by which watch they were found (its
     /// instruction and its number there).
     pub(crate) variables: BTreeSet<(Value, u64, usize)>,
@@ -85,6 +116,8 @@ impl LoopFact {
             trips: None,
             chunks: None,
             entered: Reach::always(),
+            ends: Vec::new(),
+            last: None,
         }
     }
 }

@@ -68,7 +68,7 @@ impl Walk<'_> {
     }
 
     /// Address of a loop's first block.
-    pub(super) fn header(&self, id: LoopId) -> u64 {
+    pub(crate) fn header(&self, id: LoopId) -> u64 {
         let fact = &self.facts.loops[id.0 as usize];
         let flow = &self.frames[fact.frame.0 as usize].flow;
         flow.block(flow.cycle(fact.cycle).header).start

@@ -206,6 +206,7 @@ impl Walk<'_> {
             }
             self.note_accesses(frame, block, instruction, state);
             self.machine.execute(&mut self.values, state, instruction);
+            self.note_division(frame, block, instruction, state);
         }
         let condition = flow
             .code(block)

@@ -1,7 +1,7 @@
 //! Calls of LLVM's interface that say which part of a loop a thread gets.
 
-use super::Walk;
 use super::calls::Worksharing;
+use super::{StaticFact, Walk};
 use crate::entries::llvm::{Loop, LoopCall, schedule};
 use crate::machine::State;
 use crate::values::{Location, Node, Value};
@@ -24,7 +24,8 @@ impl Walk<'_> {
                 let stride = 6 + u8::from(call.call == LoopCall::StaticOfTeam);
                 let [stride, step, chunk] =
                     [stride, stride + 1, stride + 2].map(|number| argument(self, number));
-                self.static_part(call, arguments, [stride, step, chunk], known, state);
+                let part = self.static_part(call, arguments, [stride, step, chunk], known, state);
+                self.facts.statics.insert(at, part);
             }
             LoopCall::Begin => {
                 let [first, last, step, chunk] = [3, 4, 5, 6].map(|number| argument(self, number));
@@ -71,33 +72,34 @@ impl Walk<'_> {
         [stride, step, chunk]: [Value; 3],
         known: &State,
         state: &mut State,
-    ) {
+    ) -> StaticFact {
         let (lower, upper) = (arguments[4], arguments[5]);
         let at = |address| Location::Memory(address, call.bytes);
         let first = known.get(&mut self.values, at(lower));
         let last = known.get(&mut self.values, at(upper));
-        let by = self.values.as_constant(step).unwrap_or(1);
+        let known_step = self.values.as_constant(step).filter(|by| *by != 0);
+        let by = known_step.unwrap_or(1);
         let in_turn = self
             .values
             .as_constant(arguments[2])
             .is_some_and(|number| schedule(number).1);
         let thread = self.values.leaf(Leaf::Thread);
         let threads = self.values.leaf(Leaf::Threads);
+        let distance = self.values.sub(last, first);
+        let all = match by {
+            1 => self.values.offset(distance, 1),
+            _ => {
+                let by = self.values.constant(by);
+                let whole = self.values.op(Op::DivS, distance, by);
+                self.values.offset(whole, 1)
+            }
+        };
         let (from, count) = if in_turn {
             let next = self.values.mul(threads, chunk);
             let next = self.values.scale(next, by);
             state.store(&mut self.values, stride, call.bytes, Some(next));
             (self.values.mul(thread, chunk), chunk)
         } else {
-            let distance = self.values.sub(last, first);
-            let all = match by {
-                1 => self.values.offset(distance, 1),
-                _ => {
-                    let by = self.values.constant(by);
-                    let whole = self.values.op(Op::DivS, distance, by);
-                    self.values.offset(whole, 1)
-                }
-            };
             self.share(all, thread, threads)
         };
         let from = self.values.scale(from, by);
@@ -111,6 +113,10 @@ impl Walk<'_> {
         }
         state.store(&mut self.values, lower, call.bytes, Some(from));
         state.store(&mut self.values, upper, call.bytes, Some(to));
+        StaticFact {
+            total: known_step.map(|_| all),
+            chunk: in_turn.then_some(chunk),
+        }
     }
 
     /// The first iteration of a thread that gets one of equal parts, and how many it gets: the

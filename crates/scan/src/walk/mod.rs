@@ -24,13 +24,15 @@ mod ways;
 
 pub(crate) use reach::Reach;
 
-pub(crate) use facts::{AccessFact, CallFact, Facts, FrameId, LoopFact, Scheduled};
+pub(crate) use facts::{
+    AccessFact, CallFact, DivisionFact, Facts, FrameId, LoopFact, Scheduled, StaticFact,
+};
 
 use crate::machine::{Machine, State};
 use crate::names::{WatchedPlace, Watches};
 use crate::values::{Location, Node, Substitution, Value, Values};
-use fathomp_code::{BlockId, CycleId, Effects, Flow, FunctionId, Image};
-use fathomp_regions::LoopId;
+use fathomp_code::{BlockId, CycleId, Effects, Flow, FunctionId, Image, Target};
+use fathomp_regions::{Leaf, LoopId};
 use iced_x86::InstructionInfoFactory;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -73,6 +75,9 @@ impl Frame {
         }
     }
 }
+
+/// Functions that are looked through for loops that threads share.
+const FUNCTIONS_MAX: usize = 200;
 
 /// What is executed on behalf of one body.
 pub(crate) struct Walk<'a> {
@@ -202,6 +207,67 @@ impl<'a> Walk<'a> {
                 self.facts.variables.insert((address, at, number));
             }
         }
+    }
+
+    /// Notes what an instruction divided by the team's size.
+    fn note_division(
+        &mut self,
+        frame: FrameId,
+        block: BlockId,
+        instruction: &iced_x86::Instruction,
+        state: &State,
+    ) {
+        use iced_x86::Mnemonic;
+        if !matches!(instruction.mnemonic(), Mnemonic::Idiv | Mnemonic::Div) {
+            return;
+        }
+        let threads = self.values.leaf(Leaf::Threads);
+        if let Node::Op(_, number, by) = *self.values.node(state.registers[0].value)
+            && by == threads
+        {
+            let fact = DivisionFact {
+                block,
+                bits: state.registers[0].bits,
+                inside: self.machine.inside,
+                number,
+                reach: state.reach.clone(),
+            };
+            let at = instruction.ip();
+            self.facts.divisions.insert((frame, at), fact);
+        }
+    }
+
+    /// Whether a function, or one that it calls, may divide loops among threads by its code.
+    pub(crate) fn may_divide(&self, function: FunctionId) -> bool {
+        let mut seen = BTreeSet::from([function]);
+        let mut open = vec![function];
+        while let Some(id) = open.pop() {
+            let Some(flow) = self.effects.flow(id) else {
+                continue;
+            };
+            let (mut size, mut number) = (false, false);
+            let calls = flow.instructions.iter();
+            for call in calls.filter(|one| fathomp_code::is_call(one)) {
+                let (name, callee) = match self.image.target(call) {
+                    Some(Target::Import(name)) => (name.to_string(), None),
+                    Some(Target::Local(address)) => {
+                        let id = self.image.function_from(address);
+                        let name = id.and_then(|id| self.image.name(id)).unwrap_or_default();
+                        (name.to_owned(), id)
+                    }
+                    _ => continue,
+                };
+                size |= name.starts_with("omp_get_num_threads");
+                number |= name.starts_with("omp_get_thread_num");
+                if seen.len() < FUNCTIONS_MAX {
+                    open.extend(callee.filter(|callee| seen.insert(*callee)));
+                }
+            }
+            if size && number {
+                return true;
+            }
+        }
+        false
     }
 
     /// Where a value was loaded from, if it was.

@@ -70,8 +70,10 @@ impl Walk<'_> {
         self.facts.loops[id.0 as usize].seen = true;
         self.facts.loops[id.0 as usize].chunks = None;
         let mut exits = Vec::new();
+        let mut kept = Vec::new();
         for LoopExit { from, to, .. } in leaves {
             let (from, to) = (*from, *to);
+            kept.push((from, self.goes_on(frame, &flow, from, to, solved)));
             if self.frames[frame.0 as usize].hopeful[to.index()] {
                 let bound = match flow.cycle_of(from) == Some(cycle) {
                     true => self.bound(frame, &flow, id, from, to, solved),
@@ -160,8 +162,39 @@ impl Walk<'_> {
                 "no way out that depends on a number",
             )),
         };
-        self.facts.loops[id.0 as usize].trips = Some(trips);
+        let fact = &mut self.facts.loops[id.0 as usize];
+        fact.trips = Some(trips);
+        fact.last = match (exits.split_first(), &fact.trips) {
+            (Some((one, others)), Some(Ok(_))) => {
+                let last = |exit: &Exit| ends.iterations.get(&(exit.from, exit.to)).copied();
+                let first = last(one);
+                first.filter(|_| others.iter().all(|other| last(other) == first))
+            }
+            _ => None,
+        };
+        fact.ends = kept;
         ends
+    }
+
+    /// What holds as long as a loop is not left by a way out.
+    fn goes_on(
+        &mut self,
+        frame: FrameId,
+        flow: &Flow,
+        from: BlockId,
+        to: BlockId,
+        solved: &mut Substitution,
+    ) -> Option<Value> {
+        let block = flow.block(from);
+        let condition = self.frames[frame.0 as usize].conditions[from.index()]?;
+        if block.taken == block.passed {
+            return None;
+        }
+        let condition = solved.apply(&mut self.values, condition);
+        Some(match block.taken == Some(to) {
+            true => self.values.not(condition),
+            false => condition,
+        })
     }
 
     /// Whether a block accesses no memory: nothing but a loop's test.
@@ -184,20 +217,12 @@ impl Walk<'_> {
         to: BlockId,
         solved: &mut Substitution,
     ) -> Bound {
-        let block = flow.block(from);
         if is_retry(flow, from) {
             // It succeeds at once unless another thread interferes.
             return Bound::Iteration(self.values.constant(0));
         }
-        let condition = self.frames[frame.0 as usize].conditions[from.index()];
-        let (Some(condition), true) = (condition, block.taken != block.passed) else {
+        let Some(goes_on) = self.goes_on(frame, flow, from, to, solved) else {
             return open(flow, from, "the branch");
-        };
-        let condition = solved.apply(&mut self.values, condition);
-        // True as long as the loop goes on.
-        let goes_on = match block.taken == Some(to) {
-            true => self.values.not(condition),
-            false => condition,
         };
         if let Some(scheduled) = self.handed_out(goes_on) {
             let trips = self.chunk_trips(&scheduled);

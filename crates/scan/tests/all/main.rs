@@ -4,4 +4,5 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod damage;
+mod divided;
 mod kernels;

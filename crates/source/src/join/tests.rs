@@ -198,3 +198,17 @@ fn what_belongs_to_nothing_is_said() {
             .all(|region| region.differences.is_empty())
     );
 }
+
+/// A call may have the line of something behind its loop, so that either could be the other.
+#[test]
+fn a_body_without_a_directive_and_a_directive_without_a_body_may_be_one() {
+    let body = Body {
+        symbol: Some("f._omp_fn.0".to_owned()),
+        ..Body::default()
+    };
+    let mut regions = binary(20, body);
+    join(&mut regions, vec![source()]);
+    let said = |number: usize| regions.regions[number].differences.len();
+    // Of `g` it is certain.
+    assert_eq!([said(0), said(1), said(2)], [0, 0, 1]);
+}
