@@ -103,7 +103,9 @@ pub(crate) fn mend(line: &SharedLine, variables: usize, heap: bool) -> String {
     let name = &line.name;
     if name == REFERENCES {
         let copied = line.accesses_at.first();
-        let copied = copied.filter(|site| site.file.is_some());
+        // Without optimisation the library's own functions count.
+        let users = |file: &String| !file.starts_with("/usr/");
+        let copied = copied.filter(|site| site.file.as_ref().is_some_and(users));
         let at = copied.map_or(String::new(), |site| format!(" at {}", site.label));
         return format!(
             "Each copy of a shared_ptr counts up, and its end down{at}: pass it by reference, or the object itself, inside parallel regions"

@@ -26,6 +26,8 @@ fn causes(analyses: &[Analysis], sharing: Option<&Findings>) -> Vec<Cause> {
         prediction: None,
         machine: None,
         sharing,
+        asks: None,
+        samples: None,
     };
     diagnose(&input).causes
 }
