@@ -75,14 +75,17 @@ macro_rules! variadic {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub extern "C" fn $name() {
-            // 56 bytes align the stack for the call, which found it 8 off.
+            // 56 bytes align the stack for the call, which found it 8 off. What unwinds the stack
+            // finds the caller behind them.
             std::arch::naked_asm!(
+                ".cfi_startproc",
                 "mov r10, qword ptr [rip + fathomp_call_site@GOTTPOFF]",
                 "mov r11, qword ptr [rsp]",
                 "mov qword ptr fs:[r10], r11",
                 "mov qword ptr fs:[r10 + 8], rsp",
                 "mov qword ptr fs:[r10 + 16], rbp",
                 "sub rsp, 56",
+                ".cfi_def_cfa_offset 64",
                 "mov qword ptr [rsp], rdi",
                 "mov qword ptr [rsp + 8], rsi",
                 "mov qword ptr [rsp + 16], rdx",
@@ -92,7 +95,9 @@ macro_rules! variadic {
                 "mov rdi, rsp",
                 "call {body}",
                 "add rsp, 56",
+                ".cfi_def_cfa_offset 8",
                 "ret",
+                ".cfi_endproc",
                 body = sym $body,
             )
         }

@@ -25,6 +25,9 @@ impl Term {
     }
 }
 
+/// Constructs in an execution beside which its fork and join are little.
+const MANY: f64 = 50.0;
+
 /// The reason for a choice, as a sentence.
 #[must_use]
 pub fn reason(choice: &Choice, profile: &Profile, target: &Target) -> String {
@@ -48,7 +51,7 @@ pub fn reason(choice: &Choice, profile: &Profile, target: &Target) -> String {
             }
             term => format!(
                 "All {cores} threads are worth it ({gain}); {percent:.0} % of the time goes to {}{detail}.",
-                term.words()
+                name(term, profile)
             ),
         };
     }
@@ -63,8 +66,23 @@ pub fn reason(choice: &Choice, profile: &Profile, target: &Target) -> String {
             threads(advised),
             if advised == 1 { "is" } else { "are" },
             threads(at),
-            term.words()
+            name(term, profile)
         ),
+    }
+}
+
+fn many_chunks(profile: &Profile) -> bool {
+    let seen = &profile.seen;
+    seen.chunks > MANY && seen.chunks > seen.barriers
+}
+
+/// What a term is called of a region, as far as is known which constructs it has.
+fn name(term: Term, profile: &Profile) -> &'static str {
+    let seen = &profile.seen;
+    match term {
+        Term::Overhead if many_chunks(profile) => "handing out the chunks of its loops",
+        Term::Overhead if seen.barriers > MANY => "barriers inside",
+        _ => term.words(),
     }
 }
 
@@ -109,6 +127,9 @@ fn detail(term: Term, profile: &Profile, target: &Target, threads: u32) -> Strin
                     100.0 / f64::from(threads.max(1))
                 )
             })
+        }
+        Term::Overhead if many_chunks(profile) => {
+            format!(" ({:.0} in an execution)", profile.seen.chunks)
         }
         Term::Overhead => profile.timed.map_or(String::new(), |timed| {
             format!(" (an execution takes only {})", duration(timed.wall_ns))

@@ -17,6 +17,7 @@
 
 mod analysis;
 mod axis;
+mod clauses;
 mod constructs;
 mod costs;
 mod counters;
@@ -46,6 +47,7 @@ mod work;
 
 pub use analysis::{Options, analyse};
 pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axis};
+pub use clauses::{Reductions, reductions};
 pub use costs::EventCosts;
 pub use disturbance::{Disturbance, Taken};
 pub use facts::{

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod decode;
+mod dwarf;
 mod effects;
 mod flow;
 mod functions;
@@ -17,6 +18,7 @@ mod stubs;
 mod sync;
 
 pub use decode::{Decoded, decode};
+pub use dwarf::{DebugBytes, Dwarf, Entry, Unit, debug_units, is_fortran, static_address};
 pub use effects::{CallEffects, Effects};
 pub use flow::{
     Block, BlockId, Cycle, CycleId, Dominators, Flaw, FlawKind, Flow, FlowError, Leave, may_return,

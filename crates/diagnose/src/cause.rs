@@ -37,6 +37,8 @@ pub enum Kind {
     Overhead,
     /// Critical sections.
     Critical,
+    /// What threads combine at the end of a loop.
+    Reduction,
     /// Locks.
     Lock,
     /// Ordered constructs.
@@ -98,6 +100,7 @@ impl Kind {
             Self::SmallTasks => "tasks too small",
             Self::Overhead => "construct overhead",
             Self::Critical => "critical sections",
+            Self::Reduction => "reductions",
             Self::Lock => "locks",
             Self::Ordered => "ordered constructs",
             Self::FalseSharing => "false sharing",

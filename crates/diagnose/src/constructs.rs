@@ -4,7 +4,8 @@ use crate::cause::{Basis, Cause, Kind};
 use crate::region::Seen;
 use crate::teams;
 use crate::waited::{Waited, too_short};
-use fathomp_analyse::State;
+use fathomp_analyse::{State, reductions};
+use fathomp_base::text;
 use fathomp_base::units::{count, duration, plural};
 
 /// Constructs in an execution on each thread from which on they are many.
@@ -53,11 +54,7 @@ pub(crate) fn bound(seen: &Seen<'_>) -> Option<Bound> {
 /// What the region loses against its one-thread time divided evenly, if it was seen with
 /// fewer threads; 0 else.
 fn lost(seen: &Seen<'_>) -> f64 {
-    let Some((fewest, _)) = seen.fewest() else {
-        return 0.0;
-    };
-    let alone = fewest.wall_ns as f64 * f64::from(fewest.team_size_max.max(1));
-    (seen.region.wall_ns as f64 - alone / f64::from(seen.team)).max(0.0)
+    seen.lost().unwrap_or(0.0)
 }
 
 pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
@@ -102,8 +99,14 @@ fn mutex(seen: &Seen<'_>, bounds: bool, causes: &mut Vec<Cause>) {
     } else {
         Kind::Critical
     };
-    let named = names(seen, kind);
     let place = seen.place();
+    if kind == Kind::Critical
+        && let Some(names) = reduced(seen)
+    {
+        causes.push(reduction(seen, &names, cost, waited));
+        return;
+    }
+    let named = names(seen, kind);
     let work = region.states.useful_ns() as f64 / (region.mutexes_taken as f64).max(1.0);
     let mut evidence = if region.mutexes_taken > 0 {
         format!(
@@ -134,6 +137,39 @@ fn mutex(seen: &Seen<'_>, bounds: bool, causes: &mut Vec<Cause>) {
         evidence,
         format!("Take {what} out of the inner loop of {place}: {action}."),
     ));
+}
+
+/// What a region's threads combine at the end of loops, if that is all that they take locks
+/// for.
+pub(crate) fn reduced(seen: &Seen<'_>) -> Option<Vec<String>> {
+    let found = reductions(seen.region.lines.as_ref()?)?;
+    let each = seen.region.mutexes_taken as f64 / seen.executions() / f64::from(seen.team);
+    let once = each <= found.directives as f64 + 0.01;
+    (once && !found.has_mutexes).then_some(found.names)
+}
+
+pub(crate) fn reduction(seen: &Seen<'_>, names: &[String], cost: f64, waited: f64) -> Cause {
+    let names: Vec<_> = names.iter().map(|name| text::shorten(name, 40)).collect();
+    let (what, place) = (text::list(&names), seen.place());
+    let each = seen.executions() * f64::from(seen.team);
+    let waits = match waited > 0.0 {
+        true => format!("; each thread waits {} for that", duration(waited)),
+        false => String::new(),
+    };
+    let mut cause = seen.cause(
+        Kind::Reduction,
+        Basis::Times,
+        cost,
+        format!(
+            "the threads' copies of {what} are added up one thread after another, {} times{waits}",
+            count(each.round() as u64)
+        ),
+        format!(
+            "Reduce less in {place}: divide the loop so that each thread writes a part of {what} of its own, join loops that reduce the same, or let each thread add up a part of all copies."
+        ),
+    );
+    cause.title = format!("reduction of {what}");
+    cause
 }
 
 /// " of solver.c:88 and ...": the sections that threads waited for longest.

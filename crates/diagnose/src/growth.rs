@@ -193,7 +193,10 @@ fn named(seen: &Seen<'_>, lines: &[&SharedLine], grown: Option<(f64, &str)>) -> 
         names.push(format!("{others} more"));
     }
     let names = text::list(&names);
+    // Prices of single accesses are of another program: what the region loses is known.
+    let most = seen.lost().unwrap_or_else(|| seen.mean(State::Compute));
     let estimated: f64 = alike().map(|line| cost_ns(line)).sum();
+    let estimated = estimated.min(most * f64::from(seen.team));
     let (kind, what) = match falsely {
         true => (
             Kind::FalseSharing,
@@ -206,12 +209,16 @@ fn named(seen: &Seen<'_>, lines: &[&SharedLine], grown: Option<(f64, &str)>) -> 
         [] => names.clone(),
         some => text::list(some),
     };
+    let site = lines[0].accesses_at.iter().find(|site| site.line.is_some());
+    let at = site.map_or(String::new(), |site| {
+        format!(", at {}", text::shorten(&site.label, 60))
+    });
     let (cost, evidence) = match grown {
-        Some((cost, grown)) => (cost, format!("{what} ({parts}); {grown}")),
+        Some((cost, grown)) => (cost.min(most), format!("{what} ({parts}{at}); {grown}")),
         None => (
-            seen.each(estimated),
+            seen.each(estimated).min(most),
             format!(
-                "{what} ({parts}); the accesses that were seen cost {} at least",
+                "{what} ({parts}{at}); the accesses that were seen cost about {}",
                 duration(estimated)
             ),
         ),
@@ -294,7 +301,12 @@ fn unnamed(seen: &Seen<'_>, cost: f64, grown: &str, beyond: Option<String>) -> C
             Kind::SharedLines,
             beyond,
             format!(
-                "Find the cache lines that its threads share (`fathomp sharing` names them) and {padding}."
+                "Find the cache lines that its threads share{} and {padding}.",
+                if seen.can_look() {
+                    " (`fathomp sharing` names them)"
+                } else {
+                    ""
+                }
             ),
         ),
         (None, true, _) => (
@@ -307,7 +319,12 @@ fn unnamed(seen: &Seen<'_>, cost: f64, grown: &str, beyond: Option<String>) -> C
             Kind::SharedLinesOrBandwidth,
             String::new(),
             format!(
-                "Tell shared cache lines from memory bandwidth in {place} with `fathomp sharing`: if lines are shared, {padding}; if not, move less memory (blocking, fusing loops, first touch)."
+                "Tell shared cache lines from memory bandwidth in {place}{}: if lines are shared, {padding}; if not, move less memory (blocking, fusing loops, first touch).",
+                if seen.can_look() {
+                    " with `fathomp sharing`"
+                } else {
+                    ""
+                }
             ),
         ),
     };

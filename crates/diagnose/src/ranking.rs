@@ -1,6 +1,7 @@
 //! What the scaling model says that each cause will cost, and the order of all.
 
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
+use crate::constructs;
 use crate::input::Input;
 use crate::pace::Slower;
 use crate::region::Seen;
@@ -23,6 +24,7 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::ShortRegions,
             Kind::ShortLoops,
             Kind::Critical,
+            Kind::Reduction,
             Kind::Lock,
             Kind::SmallChunks,
             Kind::SmallTasks,
@@ -32,12 +34,13 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::UnequalFaults,
             Kind::Overhead,
         ],
-        Term::Mutex => &[Kind::Critical, Kind::Lock],
+        Term::Mutex => &[Kind::Critical, Kind::Reduction, Kind::Lock],
         Term::Ordered => &[Kind::Ordered],
         Term::Overhead => &[
             Kind::ShortRegions,
             Kind::ShortLoops,
             Kind::Critical,
+            Kind::Reduction,
             Kind::Lock,
             Kind::SmallChunks,
             Kind::SmallTasks,
@@ -49,6 +52,7 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::SmallChunks,
             Kind::SmallTasks,
             Kind::Critical,
+            Kind::Reduction,
             Kind::Lock,
             Kind::FalseSharing,
             Kind::TrueSharing,
@@ -250,13 +254,10 @@ fn predicted_only(
     let slower = Slower::of(&seen);
     let (kind, evidence, action) = match term {
         Term::Pieces => {
-            let (pieces, noun) = waiting::pieces_of(&seen)?;
+            let pieces = waiting::pieces_of(&seen)?;
             (
                 Kind::FewPieces,
-                format!(
-                    "its work comes in {}",
-                    fathomp_base::units::plural(pieces, noun)
-                ),
+                format!("its work comes in {}", pieces.words),
                 format!("Divide the work of {place} into more pieces."),
             )
         }
@@ -279,14 +280,17 @@ fn predicted_only(
             Kind::SharedLinesOrBandwidth,
             "computing took longer in all with more threads".to_owned(),
             format!(
-                "Move less memory in {place}, and look for shared cache lines with `fathomp sharing`."
+                "Move less memory in {place}, and look for shared cache lines{}.",
+                if seen.can_look() { " with `fathomp sharing`" } else { "" }
             ),
         ),
-        Term::Mutex => (
+        Term::Mutex => match constructs::reduced(&seen) {
+            Some(names) => return Some(constructs::reduction(&seen, &names, 0.0, 0.0)),
+            None => (
             Kind::Critical,
             "threads that wait for it little so far will stand in line".to_owned(),
             format!("Take critical sections and locks out of the inner loops of {place}."),
-        ),
+        )},
         // The rest is not predicted unless something of it was measured.
         _ => return None,
     };

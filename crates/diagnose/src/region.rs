@@ -123,6 +123,23 @@ impl<'a> Seen<'a> {
             .filter(|(region, _)| region.team_size_max < self.team)
     }
 
+    /// Whether `fathomp sharing` can look at its lines: at those of a program's own code.
+    /// Interpreters, which load code that uses OpenMP, do not run on several nodes.
+    pub(crate) fn can_look(&self) -> bool {
+        let module = &self.region.place.module;
+        let mut programs = self.input.main.processes.iter();
+        module.is_empty()
+            || programs.all(|one| one.executable.is_empty() || one.executable == *module)
+    }
+
+    /// What it loses against its time with one thread divided evenly; none if it was not seen
+    /// with fewer threads.
+    pub(crate) fn lost(&self) -> Option<f64> {
+        let (fewest, _) = self.fewest()?;
+        let alone = fewest.wall_ns as f64 * f64::from(fewest.team_size_max.max(1));
+        Some((self.region.wall_ns as f64 - alone / f64::from(self.team)).max(0.0))
+    }
+
     /// Loops that hand out chunks on request run in it.
     pub(crate) fn on_request(&self) -> bool {
         self.input.main.loops.iter().any(|one| {

@@ -7,6 +7,8 @@ use fathomp_analyse::State;
 
 /// Work worth less than so many times what the construct costs does not pay.
 const PAYS: f64 = 4.0;
+/// How much more work does not pay where what the team costs is seen to be much.
+const LONGER: f64 = 4.0;
 /// Executions below this are too few to be called many.
 const MANY: f64 = 50.0;
 /// Barriers inside an execution from which on it is those that count.
@@ -97,6 +99,15 @@ pub(crate) fn too_short(seen: &Seen<'_>) -> Option<Kind> {
     }
     let chunky = seen.region.chunks as f64 / executions > MANY;
     let many_tasks = seen.region.tasks_run as f64 / executions > MANY;
-    let short = executions >= MANY && work < pays(seen.prices.fork_join_ns);
+    // Somewhat longer ones are too short where the team costs that much all the same: its own
+    // barrier cannot be dropped.
+    let costs = waited.runtime + seen.overhead() >= 0.1 * seen.region.wall_ns as f64;
+    let most = pays(seen.prices.fork_join_ns)
+        * if costs && barriers < INSIDE {
+            LONGER
+        } else {
+            1.0
+        };
+    let short = executions >= MANY && work < most;
     (short && !chunky && !many_tasks).then_some(Kind::ShortRegions)
 }

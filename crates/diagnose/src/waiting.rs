@@ -11,7 +11,8 @@ use crate::floats;
 use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited, too_short};
-use fathomp_analyse::{PieceKind, State};
+use fathomp_analyse::{PieceKind, Region, State};
+use fathomp_base::text;
 use fathomp_base::units::{count, duration, plural, ratio};
 use fathomp_predict::{Leaning, leaning};
 
@@ -94,7 +95,7 @@ fn short_regions(seen: &Seen<'_>, waited: &Waited) -> Cause {
             dearer(seen.prices.fork_join_ns, lost / executions),
         ),
         format!(
-            "Let {place} do more at a time: join it with its neighbours, parallelise an outer loop, or run it on one thread (an if clause)."
+            "Let {place} do more at a time: larger batches, joined with its neighbours, or an outer loop made parallel; or give it fewer threads, down to one (an if clause)."
         ),
     )
 }
@@ -108,37 +109,102 @@ fn dearer(price_ns: f64, each_ns: f64) -> String {
     }
 }
 
-/// The number of pieces that holds the most work, and what it is.
-pub(crate) fn pieces_of(seen: &Seen<'_>) -> Option<(u64, &'static str)> {
+/// The pieces that the most work of a region comes in.
+pub(crate) struct InPieces {
+    pub(crate) number: u64,
+    /// "3 chunks", "2 shares of 1,000 and 500 iterations".
+    pub(crate) words: String,
+    /// What part of the work the largest of unequal pieces is.
+    largest: Option<f64>,
+}
+
+impl InPieces {
+    /// What they cost `k` threads, as a part of the mean work.
+    fn excess(&self, k: u32) -> f64 {
+        match self.largest {
+            Some(largest) if u64::from(k) >= self.number => (largest * f64::from(k) - 1.0).max(0.0),
+            _ => excess(self.number, k),
+        }
+    }
+}
+
+pub(crate) fn pieces_of(seen: &Seen<'_>) -> Option<InPieces> {
     let rehearsals = seen
         .input
         .analyses
         .iter()
         .filter(|one| one.program.rehearsal);
     let shown = rehearsals.filter_map(|one| one.region(&seen.region.key));
-    let works: Vec<_> = std::iter::once(seen.region)
-        .chain(shown)
-        .map(|region| &region.work)
-        .collect();
-    for work in &works {
-        let most = work
-            .pieces
-            .iter()
-            .max_by(|a, b| a.share.total_cmp(&b.share));
-        if let Some(most) = most {
+    let regions: Vec<_> = std::iter::once(seen.region).chain(shown).collect();
+    for region in &regions {
+        let pieces = region.work.pieces.iter();
+        if let Some(most) = pieces.max_by(|a, b| a.share.total_cmp(&b.share)) {
             let noun = match most.kind {
                 PieceKind::Iterations => "iteration",
                 PieceKind::Chunks => "chunk",
                 PieceKind::Sections => "section",
                 PieceKind::Tasks => "task",
             };
-            return Some((most.pieces, noun));
+            return Some(InPieces {
+                number: most.pieces,
+                words: plural(most.pieces, noun),
+                largest: None,
+            });
         }
     }
-    let idle = works
+    let idle = regions
         .iter()
-        .find(|work| work.working > 0 && work.working < work.team)?;
-    Some((u64::from(idle.working), "equal share"))
+        .find(|region| region.work.working > 0 && region.work.working < region.work.team)?;
+    Some(shares(idle))
+}
+
+/// The shares of a loop that leaves some threads without work.
+fn shares(region: &Region) -> InPieces {
+    let number = u64::from(region.work.working);
+    let threads = region.threads.iter();
+    let iterations = threads.filter_map(|thread| region.iterations_of(thread));
+    let mut iterations: Vec<u64> = iterations.filter(|count| *count > 0).collect();
+    iterations.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+    let executions = region.instances.max(1);
+    let all: u64 = iterations.iter().sum();
+    let (&[largest, ..], &[.., smallest]) = (&*iterations, &*iterations) else {
+        return InPieces {
+            number,
+            words: plural(number, "share"),
+            largest: None,
+        };
+    };
+    if iterations.len() as u64 != number {
+        return InPieces {
+            number,
+            words: plural(number, "share"),
+            largest: None,
+        };
+    }
+    // Static loops differ by one iteration where they do not divide evenly.
+    if largest - smallest <= executions {
+        return InPieces {
+            number,
+            words: plural(number, "equal share"),
+            largest: None,
+        };
+    }
+    let each: Vec<String> = iterations.iter().map(|n| count(n / executions)).collect();
+    let even = iterations.iter().all(|n| n % executions == 0);
+    let of = match each.len() {
+        _ if !even => String::new(),
+        2..=4 => format!(" of {} iterations", text::list(&each)),
+        _ => format!(
+            " of {} down to {} iterations",
+            each[0],
+            each[each.len() - 1]
+        ),
+    };
+    InPieces {
+        number,
+        words: format!("{}{of}", plural(number, "share")),
+        largest: Some(largest as f64 / all as f64),
+    }
 }
 
 /// What `n` equal pieces cost `k` threads, as a part of the mean work.
@@ -148,30 +214,31 @@ pub(crate) fn excess(n: u64, k: u32) -> f64 {
 }
 
 fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
-    let (pieces, noun) = pieces_of(seen)?;
+    let shares = pieces_of(seen)?;
+    let pieces = shares.number;
     let most = seen
         .input
         .prediction
         .and_then(|one| one.points.last())
         .map_or(seen.team, |point| point.threads.max(seen.team));
     // Many pieces divide evenly enough.
-    if excess(pieces, most) < 0.1 && excess(pieces, seen.team) < 0.1 {
+    if shares.excess(most) < 0.1 && shares.excess(seen.team) < 0.1 {
         return None;
     }
-    let cost = (seen.mean(State::Compute) * excess(pieces, seen.team)).min(waited.computing);
+    let cost = (seen.mean(State::Compute) * shares.excess(seen.team)).min(waited.computing);
     let place = seen.place();
     let somebody = pieces.div_ceil(u64::from(seen.team.max(1)));
     let evidence = if u64::from(seen.team) > pieces {
         format!(
             "its work comes in {} for {}, so that {} had none",
-            plural(pieces, noun),
+            shares.words,
             plural(seen.team.into(), "thread"),
             count(u64::from(seen.team) - pieces)
         )
     } else {
         format!(
             "its work comes in {}: with {} one has {} of them, and more than {} cannot help",
-            plural(pieces, noun),
+            shares.words,
             plural(seen.team.into(), "thread"),
             count(somebody),
             plural(pieces, "thread")
@@ -351,6 +418,12 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
             plural(passed.round() as u64, "barrier"),
             duration(ns / passed.max(1.0))
         ),
-        format!("Drop barriers of {place} that are not needed (nowait)."),
+        match seen.barriers() > 1.0 {
+            true => format!("Drop barriers of {place} that are not needed (nowait)."),
+            // The one at its end always is.
+            false => format!(
+                "Let {place} do more at a time, in larger batches or joined with its neighbours, or give it fewer threads: the barrier at its own end cannot be dropped."
+            ),
+        },
     )
 }

@@ -119,7 +119,14 @@ impl Lines {
             return Ok(());
         }
         self.frames = frames.to_vec();
-        let frame = |frame: &Frame| (frame.instruction as u64, frame.address as u64);
+        let frame = |frame: &Frame| {
+            [
+                frame.instruction as u64,
+                frame.address as u64,
+                frame.stack as u64,
+                frame.pointer as u64,
+            ]
+        };
         self.put(&Record::Frames(frames.iter().map(frame).collect()))
     }
 

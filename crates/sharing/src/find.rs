@@ -4,7 +4,7 @@ use crate::LINE_BYTES;
 use crate::findings::{Evidence, Findings, Kind, RegionAtomics, SharedLine, Site};
 use crate::gather::{Block, Gathered};
 use crate::lines::{LineFacts, ReadFacts, words};
-use crate::log::{Region, Stop};
+use crate::log::{Frame, Region, Stop};
 use crate::mend;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,10 +40,14 @@ pub trait Names {
     /// A variable on the stack while functions are active, as [`Record::Frames`] says.
     ///
     /// [`Record::Frames`]: crate::log::Record::Frames
-    fn local(&self, frames: &[(u64, u64)], address: u64) -> Option<Spot>;
+    fn local(&self, frames: &[Frame], address: u64) -> Option<Spot>;
     /// A block that the callers at these return addresses allocated: what it is assigned
     /// to and, of the byte at an offset, which part.
     fn block(&self, frames: &[u64], offset: u64) -> Option<(String, String)>;
+    /// Whether an instruction counts references to an object that is shared.
+    fn counts_references(&self, _instruction: u64) -> bool {
+        false
+    }
 }
 
 /// What accesses cost, in nanoseconds.
@@ -400,10 +404,22 @@ impl Group {
         let cost =
             priced.map(|(plain_ns, atomic_ns)| plain * plain_ns + self.atomics as f64 * atomic_ns);
         let readers = self.readers.difference(&self.writers).copied().collect();
+        // The object itself may lie in the same line.
+        let counting = self.instructions.iter();
+        let counting = counting.filter(|(code, _)| names.counts_references(**code));
+        let counting: u64 = counting.map(|(_, times)| times).sum();
+        let references = self.kind == Kind::True
+            && self.atomics > 0
+            && self.atomics >= self.accesses / 10 * 9
+            && counting > self.instructions.values().sum::<u64>() / 2;
+        let (name, parts) = match references {
+            true => (mend::REFERENCES.to_owned(), Vec::new()),
+            false => (mend::list(&self.names), self.parts),
+        };
         let mut line = SharedLine {
             kind: self.kind,
-            name: mend::list(&self.names),
-            parts: self.parts,
+            name,
+            parts,
             offset: self.offset,
             lines: self.lines,
             address: self.address,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::gather::{Layout, gather};
-use crate::log::Record;
+use crate::log::{Frame, Record};
 use std::ops::Range;
 
 const PAGE: u64 = 0x1_0000;
@@ -50,8 +50,8 @@ impl Names for Program {
     fn region(&self, region: Region) -> Site {
         self.code(region.function).unwrap()
     }
-    fn local(&self, frames: &[(u64, u64)], address: u64) -> Option<Spot> {
-        let (_, frame) = frames.first()?;
+    fn local(&self, frames: &[Frame], address: u64) -> Option<Spot> {
+        let [_, frame, ..] = frames.first()?;
         (address + 64 == *frame).then(|| Spot {
             name: "sum".to_owned(),
             base: address,

@@ -2,7 +2,7 @@
 
 use crate::LINE_BYTES;
 use crate::lines::{Counts, LineFacts, LineUse, ReadFacts, judge, mask, words};
-use crate::log::{LogError, Record, Region, Stop};
+use crate::log::{Frame, LogError, Record, Region, Stop};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ pub struct Gathered {
     /// Blocks by address, each address's in the order of time.
     pub(crate) blocks: BTreeMap<u64, Vec<Block>>,
     /// Frames of the program where a region begins, with the phase before it.
-    pub(crate) frames: Vec<(u64, Vec<(u64, u64)>)>,
+    pub(crate) frames: Vec<(u64, Vec<Frame>)>,
     /// The last phase in which each line was shared.
     pub(crate) last: HashMap<u64, u64>,
     exits: usize,
@@ -406,7 +406,7 @@ impl Gathered {
     }
 
     /// The frames of the program when an address's line was shared last.
-    pub(crate) fn frames(&self, address: u64) -> &[(u64, u64)] {
+    pub(crate) fn frames(&self, address: u64) -> &[Frame] {
         let line = address & !(LINE_BYTES - 1);
         let phase = self.last.get(&line).copied().unwrap_or(u64::MAX);
         let after = self.frames.partition_point(|(at, _)| *at < phase);

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// What a file begins with.
 const MAGIC: &[u8; 15] = b"fathomp.sharing";
 /// The version that is written and understood.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Bytes of a page.
 const PAGE_BYTES: u64 = 4096;
@@ -37,6 +37,10 @@ pub struct Region {
     /// Last byte of the call that entered it.
     pub call: u64,
 }
+
+/// An active function: where it goes on, its frame's address (the DWARF CFA), and at its call
+/// its stack pointer and its frame pointer.
+pub type Frame = [u64; 4];
 
 /// Something that a node notes. Addresses are those of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,8 +88,8 @@ pub enum Record {
         frames: Vec<u64>,
     },
     /// Functions of the program that are active where a region begins, the innermost
-    /// first: where each goes on, and the address of its frame (the DWARF CFA).
-    Frames(Vec<(u64, u64)>),
+    /// first.
+    Frames(Vec<Frame>),
     /// The node stopped noting before the program's end.
     Stopped(Stop),
     /// The program ended.
@@ -232,9 +236,8 @@ fn encode(record: &Record, to: &mut Vec<u8>) {
         }
         Record::Frames(frames) => {
             all(11, &[frames.len() as u64]);
-            for (instruction, frame) in frames {
-                put(*instruction, to);
-                put(*frame, to);
+            for number in frames.iter().flatten() {
+                put(*number, to);
             }
         }
         Record::Stopped(Stop::Time) => all(8, &[]),
@@ -380,7 +383,8 @@ impl<'a> Reader<'a> {
                 if count > FRAMES_MAX {
                     return Err(RecordError::Bad);
                 }
-                let frames = (0..count).map(|_| Ok((self.number()?, self.number()?)));
+                let mut number = || self.number();
+                let frames = (0..count).map(|_| Ok([number()?, number()?, number()?, number()?]));
                 Record::Frames(frames.collect::<Result<_, _>>()?)
             }
             _ => return Err(RecordError::Bad),
@@ -457,7 +461,7 @@ mod tests {
                 function: 9,
                 call: 10,
             }),
-            Record::Frames(vec![(1, 2), (3, u64::MAX)]),
+            Record::Frames(vec![[1, 2, 3, 4], [3, 0, 0, u64::MAX]]),
             Record::Stopped(Stop::Time),
             Record::Stopped(Stop::Size),
             Record::Exit,
@@ -496,8 +500,8 @@ mod tests {
         assert_eq!(Reader::new(b"").unwrap_err(), LogError::Empty);
         assert_eq!(Reader::new(&[0; 64]).unwrap_err(), LogError::Empty);
         let mut bytes = written(&[]);
-        bytes[MAGIC.len()] = 2;
-        assert_eq!(Reader::new(&bytes).unwrap_err(), LogError::Version(2));
+        bytes[MAGIC.len()] = 3;
+        assert_eq!(Reader::new(&bytes).unwrap_err(), LogError::Version(3));
         let mut bytes = written(&[]);
         let at = bytes.len();
         bytes.push(77);

@@ -95,9 +95,22 @@ fn in_pieces(line: &SharedLine) -> bool {
     line.lines > writers as u64 || line.parts.len() > 2 * writers
 }
 
+/// What lines are called that only hold reference counts.
+pub(crate) const REFERENCES: &str = "reference counts of shared_ptr";
+
 /// What mends a finding.
 pub(crate) fn mend(line: &SharedLine, variables: usize, heap: bool) -> String {
     let name = &line.name;
+    if name == REFERENCES {
+        let copied = line.accesses_at.first();
+        // Without optimisation the library's own functions count.
+        let users = |file: &String| !file.starts_with("/usr/");
+        let copied = copied.filter(|site| site.file.as_ref().is_some_and(users));
+        let at = copied.map_or(String::new(), |site| format!(" at {}", site.label));
+        return format!(
+            "Each copy of a shared_ptr counts up, and its end down{at}: pass it by reference, or the object itself, inside parallel regions"
+        );
+    }
     match (line.kind, line.boundary) {
         (Kind::False, true) => format!(
             "Nothing need be done unless phases are very short: then begin each thread's block of {name} at a multiple of 64 bytes, by a chunk size that is one and an aligned array"

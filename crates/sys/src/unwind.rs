@@ -21,6 +21,7 @@ unsafe extern "C" {
     ) -> c_int;
     fn _Unwind_GetIP(context: *mut Context) -> usize;
     fn _Unwind_GetCFA(context: *mut Context) -> usize;
+    fn _Unwind_GetGR(context: *mut Context, register: c_int) -> usize;
 }
 
 /// An active function.
@@ -31,7 +32,14 @@ pub struct Frame {
     /// Its frame as DWARF counts (the CFA): the stack pointer before it was called. 0 if it
     /// is not known.
     pub address: usize,
+    /// Its stack pointer at the call.
+    pub stack: usize,
+    /// Its frame pointer at the call, in which functions need not keep one.
+    pub pointer: usize,
 }
+
+/// The frame pointer's number in debug information.
+const FRAME_POINTER: c_int = 6;
 
 struct Walk<'a> {
     into: &'a mut [Frame],
@@ -43,6 +51,8 @@ extern "C" fn visit(context: *mut Context, data: *mut c_void) -> c_int {
     let walk = unsafe { &mut *data.cast::<Walk<'_>>() };
     // SAFETY: the unwinder passes a context that is valid for this call.
     let (instruction, stack) = unsafe { (_Unwind_GetIP(context), _Unwind_GetCFA(context)) };
+    // SAFETY: as above; every frame has this register.
+    let pointer = unsafe { _Unwind_GetGR(context, FRAME_POINTER) };
     // What the unwinder calls a frame's CFA is the stack pointer in it, at its call: the
     // CFA of the function that it has called.
     if let Some(called) = walk
@@ -55,7 +65,12 @@ extern "C" fn visit(context: *mut Context, data: *mut c_void) -> c_int {
     let Some(place) = walk.into.get_mut(walk.count) else {
         return END_OF_STACK;
     };
-    place.instruction = instruction;
+    *place = Frame {
+        instruction,
+        address: 0,
+        stack,
+        pointer,
+    };
     walk.count += 1;
     NO_REASON
 }

@@ -12,6 +12,7 @@ mod extent;
 mod module;
 mod name;
 mod reading;
+mod receiver;
 mod types;
 mod variable;
 mod variables;
@@ -23,8 +24,9 @@ use std::path::{Path, PathBuf};
 
 pub use callers::{Callers, Frame};
 pub use name::readable;
-pub use variable::Variable;
-pub use variables::Variables;
+pub use receiver::returns;
+pub use variable::{Active, Variable};
+pub use variables::{Assigned, Variables};
 
 /// Looks up places; keeps the modules it has opened.
 #[derive(Default)]

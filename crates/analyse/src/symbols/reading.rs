@@ -1,16 +1,12 @@
 //! Variables and their types out of debug information (DWARF).
 
 use super::types::{Dimension, Shape, TypeId, Types};
-use super::variable::{Local, Pointer, Variable};
-use gimli::{AttributeValue, DwTag, EndianArcSlice, RunTimeEndian, UnitOffset, constants as dw};
-use object::{Object, ObjectSection, ReadRef};
+use super::variable::{Base, Local, Pointer, Variable};
+use fathomp_code::{DebugBytes, Dwarf, Entry, Unit, debug_units, is_fortran, static_address};
+use gimli::{AttributeValue, DwTag, UnitOffset, constants as dw};
+use object::ReadRef;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
-
-type Slice = EndianArcSlice<RunTimeEndian>;
-type Entry = gimli::DebuggingInformationEntry<Slice>;
-type Unit = gimli::Unit<Slice>;
 
 /// Larger debug information is not looked through.
 const LARGEST_BYTES: u64 = 1 << 30;
@@ -24,57 +20,39 @@ pub(super) struct Reading {
     pub(super) pointers: Vec<Pointer>,
     pub(super) locals: Vec<Local>,
     pub(super) types: Types,
-    /// The functions that contain what is read, with their depths, and where each lies if
-    /// its variables are found from its frame.
-    functions: Vec<(isize, Vec<Range<u64>>)>,
+    /// The functions and blocks that contain what is read.
+    scopes: Vec<Scope>,
     /// Types of the unit that is read, by offset.
     known: HashMap<usize, TypeId>,
+}
+
+/// A function or a block of one while it is read.
+struct Scope {
+    /// How deep its entry lies.
+    depth: isize,
+    /// Where its code lies.
+    code: Vec<Range<u64>>,
+    /// What its variables' places count from.
+    base: Option<Base>,
 }
 
 impl Reading {
     /// Reads the debug information of a file.
     pub(super) fn file<'a>(&mut self, file: &object::File<'a, impl ReadRef<'a>>) {
-        let debug = |section: &object::Section<'a, '_, _>| {
-            section.name().is_ok_and(|name| name.contains("debug"))
-        };
-        let sections = file.sections().filter(debug).map(|section| section.size());
-        if sections.fold(0, u64::saturating_add) > LARGEST_BYTES {
-            return;
-        }
-        let endian = if file.is_little_endian() {
-            RunTimeEndian::Little
-        } else {
-            RunTimeEndian::Big
-        };
-        let load = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
-            let data = file
-                .section_by_name(id.name())
-                .and_then(|section| section.uncompressed_data().ok())
-                .unwrap_or_default();
-            Ok(Slice::new(Arc::from(&*data), endian))
-        };
-        let Ok(dwarf) = gimli::Dwarf::load(load) else {
-            return;
-        };
-        let mut units = dwarf.units();
-        while let Ok(Some(header)) = units.next() {
-            if let Ok(unit) = dwarf.unit(header) {
-                self.known.clear();
-                // A unit that makes no sense is known as far as it does.
-                let _ = self.unit(&dwarf, &unit);
-            }
-        }
+        debug_units(file, LARGEST_BYTES, &mut |dwarf, unit| {
+            self.known.clear();
+            // A unit that makes no sense is known as far as it does.
+            let _ = self.unit(dwarf, unit);
+        });
     }
 
-    fn unit(&mut self, dwarf: &gimli::Dwarf<Slice>, unit: &Unit) -> Result<(), gimli::Error> {
+    fn unit(&mut self, dwarf: &Dwarf, unit: &Unit) -> Result<(), gimli::Error> {
         let mut entries = unit.entries();
-        self.functions.clear();
+        self.scopes.clear();
         while let Some(entry) = entries.next_dfs()? {
             let depth = entry.depth();
-            self.functions.retain(|(outer, _)| *outer < depth);
-            if entry.tag() == dw::DW_TAG_subprogram {
-                self.functions.push((depth, ranges(dwarf, unit, entry)));
-            }
+            self.scopes.retain(|outer| outer.depth < depth);
+            self.scope(dwarf, unit, entry, depth);
             if matches!(
                 entry.tag(),
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter
@@ -85,7 +63,26 @@ impl Reading {
         Ok(())
     }
 
-    fn variable(&mut self, dwarf: &gimli::Dwarf<Slice>, unit: &Unit, entry: &Entry) {
+    fn scope(&mut self, dwarf: &Dwarf, unit: &Unit, entry: &Entry, depth: isize) {
+        let outer = self.scopes.last();
+        let base = match entry.tag() {
+            dw::DW_TAG_subprogram => frame_base(unit, entry),
+            dw::DW_TAG_lexical_block | dw::DW_TAG_inlined_subroutine => {
+                outer.and_then(|outer| outer.base)
+            }
+            _ => return,
+        };
+        let mut code = ranges(dwarf, unit, entry);
+        if code.is_empty()
+            && entry.tag() != dw::DW_TAG_subprogram
+            && let Some(outer) = outer
+        {
+            code.clone_from(&outer.code);
+        }
+        self.scopes.push(Scope { depth, code, base });
+    }
+
+    fn variable(&mut self, dwarf: &Dwarf, unit: &Unit, entry: &Entry) {
         // What is said of a variable may be said where it is declared first.
         let mut about = vec![entry.clone()];
         for reference in [dw::DW_AT_specification, dw::DW_AT_abstract_origin] {
@@ -103,53 +100,39 @@ impl Reading {
         };
         let kind = self.kind(dwarf, unit, kind, TYPES_DEPTH_MAX);
         let declared = declared(dwarf, unit, &about);
-        if let Some(to) = kind.and_then(|kind| self.types.pointee(kind)) {
-            self.pointers.push(Pointer {
-                name: name.clone(),
-                to,
-                fortran: is_fortran(unit),
-                declared: declared.clone(),
-            });
-        } else if let Some(element) = kind.and_then(|kind| self.types.allocated(kind)) {
-            self.pointers.push(Pointer {
-                name: name.clone(),
-                to: element,
-                fortran: true,
-                declared: declared.clone(),
-            });
-        }
-        if let Some(offset) = frame_offset(unit, entry)
-            && let Some((_, function)) = self.functions.last()
-        {
-            let bytes = kind.and_then(|kind| self.types.bytes(kind)).unwrap_or(1);
-            self.locals.push(Local {
-                function: function.clone(),
-                offset,
-                variable: Variable {
-                    name,
-                    range: 0..bytes.max(1),
-                    declared,
-                    kind,
-                },
-            });
-            return;
-        }
-        let Some(start) = address(unit, entry) else {
-            return;
-        };
-        let bytes = kind.and_then(|kind| self.types.bytes(kind)).unwrap_or(1);
-        self.variables.push(Variable {
-            name,
-            range: start..start.saturating_add(bytes.max(1)),
-            declared,
-            kind,
+        self.pointers.push(Pointer {
+            name: name.clone(),
+            to: kind.and_then(|kind| self.types.elements(kind)),
+            fortran: is_fortran(unit),
+            is_member: false,
+            declared: declared.clone(),
         });
+        let bytes = kind.and_then(|kind| self.types.bytes(kind)).unwrap_or(1);
+        let variable = |start: u64| Variable {
+            name: name.clone(),
+            range: start..start.saturating_add(bytes.max(1)),
+            declared: declared.clone(),
+            kind,
+        };
+        if let Some(scope) = self.scopes.last() {
+            for (code, base, offset) in frame_places(dwarf, unit, entry, scope) {
+                self.locals.push(Local {
+                    code,
+                    base,
+                    offset,
+                    variable: variable(0),
+                });
+            }
+        }
+        if let Some(start) = static_address(dwarf, unit, entry) {
+            self.variables.push(variable(start));
+        }
     }
 
     /// The type at an offset of the unit.
     fn kind(
         &mut self,
-        dwarf: &gimli::Dwarf<Slice>,
+        dwarf: &Dwarf,
         unit: &Unit,
         offset: UnitOffset,
         depth: usize,
@@ -180,6 +163,7 @@ impl Reading {
                 Shape::Structure {
                     bytes,
                     members: self.members(dwarf, unit, offset, depth),
+                    elements: self.template_argument(dwarf, unit, &entry, depth),
                 }
             }
             dw::DW_TAG_array_type => {
@@ -192,9 +176,34 @@ impl Reading {
         Some(id)
     }
 
+    /// What a container has elements of, one behind the other in its block.
+    fn template_argument(
+        &mut self,
+        dwarf: &Dwarf,
+        unit: &Unit,
+        entry: &Entry,
+        depth: usize,
+    ) -> Option<TypeId> {
+        let name = text(dwarf, unit, entry.attr_value(dw::DW_AT_name)?)?;
+        if !["vector<", "unique_ptr<"]
+            .iter()
+            .any(|container| name.starts_with(container))
+        {
+            return None;
+        }
+        let children = children(unit, entry.offset());
+        let argument = children
+            .iter()
+            .find(|child| child.tag() == dw::DW_TAG_template_type_parameter)?;
+        match argument.attr_value(dw::DW_AT_type)? {
+            AttributeValue::UnitRef(kind) => self.kind(dwarf, unit, kind, depth),
+            _ => None,
+        }
+    }
+
     fn members(
         &mut self,
-        dwarf: &gimli::Dwarf<Slice>,
+        dwarf: &Dwarf,
         unit: &Unit,
         offset: UnitOffset,
         depth: usize,
@@ -214,6 +223,15 @@ impl Reading {
                 (child.attr_value(dw::DW_AT_type), at, is_static)
                 && let Some(kind) = self.kind(dwarf, unit, kind, depth)
             {
+                if let Some(name) = &name {
+                    self.pointers.push(Pointer {
+                        name: name.clone(),
+                        to: self.types.elements(kind),
+                        fortran: is_fortran(unit),
+                        is_member: true,
+                        declared: declared(dwarf, unit, std::slice::from_ref(&child)),
+                    });
+                }
                 members.push((name, at, kind));
             }
         }
@@ -278,74 +296,75 @@ fn children(unit: &Unit, offset: UnitOffset) -> Vec<Entry> {
     found
 }
 
-fn is_fortran(unit: &Unit) -> bool {
-    let root = unit.entry(unit.header.root_offset());
-    let language = root
-        .ok()
-        .and_then(|root| root.attr_value(dw::DW_AT_language));
-    matches!(
-        language,
-        Some(AttributeValue::Language(
-            dw::DW_LANG_Fortran77
-                | dw::DW_LANG_Fortran90
-                | dw::DW_LANG_Fortran95
-                | dw::DW_LANG_Fortran03
-                | dw::DW_LANG_Fortran08
-        ))
-    )
-}
-
-fn text(dwarf: &gimli::Dwarf<Slice>, unit: &Unit, value: AttributeValue<Slice>) -> Option<String> {
+fn text(dwarf: &Dwarf, unit: &Unit, value: AttributeValue<DebugBytes>) -> Option<String> {
     let text = dwarf.attr_string(unit, value).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Where an entry says that the variable lies, if that is always the same place.
-fn address(unit: &Unit, entry: &Entry) -> Option<u64> {
-    let location = entry.attr_value(dw::DW_AT_location)?.exprloc_value()?;
-    let mut operations = location.operations(unit.encoding());
-    let mut found = None;
-    while let Ok(Some(operation)) = operations.next() {
-        found = match (operation, found) {
-            (gimli::Operation::Address { address }, None) => Some(address),
-            // A member of a common block.
-            (gimli::Operation::PlusConstant { value }, Some(base)) => base.checked_add(value),
-            _ => return None,
-        };
+/// Where in frames of its function a variable lies: while which code is active, what the
+/// place counts from, and how far it is from there.
+fn frame_places(
+    dwarf: &Dwarf,
+    unit: &Unit,
+    entry: &Entry,
+    scope: &Scope,
+) -> Vec<(Vec<Range<u64>>, Base, i64)> {
+    let Some(location) = entry.attr_value(dw::DW_AT_location) else {
+        return Vec::new();
+    };
+    let place = |expression: gimli::Expression<DebugBytes>| {
+        let mut operations = expression.operations(unit.encoding());
+        let first = operations.next().ok()??;
+        match (first, operations.next().ok()?) {
+            (gimli::Operation::FrameOffset { offset }, None) => Some((scope.base?, offset)),
+            (
+                gimli::Operation::RegisterOffset {
+                    register, offset, ..
+                },
+                None,
+            ) => Some((Base::of(register)?, offset)),
+            _ => None,
+        }
+    };
+    if let Some(expression) = location.exprloc_value() {
+        let placed = place(expression).map(|(base, offset)| (scope.code.clone(), base, offset));
+        return placed.into_iter().collect();
     }
-    found
+    let mut places = Vec::new();
+    if let Ok(Some(mut list)) = dwarf.attr_locations(unit, location) {
+        while let Ok(Some(one)) = list.next() {
+            if let Some((base, offset)) = place(one.data) {
+                let code = one.range.begin..one.range.end;
+                places.push((vec![code], base, offset));
+            }
+        }
+    }
+    places
 }
 
-/// How far from its function's frame (the DWARF CFA) a variable lies, if that is always the
-/// same.
-fn frame_offset(unit: &Unit, entry: &Entry) -> Option<i64> {
-    let location = entry.attr_value(dw::DW_AT_location)?.exprloc_value()?;
-    let mut operations = location.operations(unit.encoding());
+/// What the places of a function's variables count from.
+fn frame_base(unit: &Unit, entry: &Entry) -> Option<Base> {
+    let base = entry.attr_value(dw::DW_AT_frame_base)?.exprloc_value()?;
+    let mut operations = base.operations(unit.encoding());
     match (operations.next().ok()??, operations.next().ok()?) {
-        (gimli::Operation::FrameOffset { offset }, None) => Some(offset),
+        (gimli::Operation::CallFrameCFA, None) => Some(Base::Frame),
+        (gimli::Operation::Register { register }, None) => Base::of(register),
         _ => None,
     }
 }
 
-/// Where a function's code lies, if its frame base is the DWARF CFA.
-fn ranges(dwarf: &gimli::Dwarf<Slice>, unit: &Unit, entry: &Entry) -> Vec<Range<u64>> {
-    let base = entry.attr_value(dw::DW_AT_frame_base);
-    let base = base.and_then(|base| base.exprloc_value());
-    let by_frame = base.is_some_and(|base| {
-        let first = base.operations(unit.encoding()).next();
-        matches!(first, Ok(Some(gimli::Operation::CallFrameCFA)))
-    });
-    let Some(mut ranges) = dwarf.die_ranges(unit, entry).ok().filter(|_| by_frame) else {
-        return Vec::new();
-    };
+/// Where an entry's code lies.
+fn ranges(dwarf: &Dwarf, unit: &Unit, entry: &Entry) -> Vec<Range<u64>> {
     let mut found = Vec::new();
-    while let Ok(Some(range)) = ranges.next() {
-        found.push(range.begin..range.end);
+    if let Ok(mut ranges) = dwarf.die_ranges(unit, entry) {
+        while let Ok(Some(range)) = ranges.next() {
+            found.push(range.begin..range.end);
+        }
     }
     found
 }
 
-fn declared(dwarf: &gimli::Dwarf<Slice>, unit: &Unit, about: &[Entry]) -> Option<(String, u32)> {
+fn declared(dwarf: &Dwarf, unit: &Unit, about: &[Entry]) -> Option<(String, u32)> {
     let attribute = |name| {
         about
             .iter()

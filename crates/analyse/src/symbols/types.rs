@@ -34,6 +34,8 @@ pub(super) enum Shape {
     Structure {
         bytes: u64,
         members: Vec<(Option<String>, u64, TypeId)>,
+        /// What it has elements of in a block of their own, if it is a container.
+        elements: Option<TypeId>,
     },
     /// The address of something.
     Pointer(Option<TypeId>),
@@ -70,17 +72,23 @@ impl Types {
         }
     }
 
-    /// What a pointer points to.
-    pub(super) fn pointee(&self, id: TypeId) -> Option<TypeId> {
+    /// What a block consists of that a pointer, a container, or an array of Fortran without
+    /// an extent of its own gets.
+    pub(super) fn elements(&self, id: TypeId) -> Option<TypeId> {
         match self.shape(id)? {
             Shape::Pointer(to) => *to,
-            _ => None,
-        }
-    }
-
-    /// The elements of an array whose extent is not known: one that is allocated.
-    pub(super) fn allocated(&self, id: TypeId) -> Option<TypeId> {
-        match self.shape(id)? {
+            Shape::Structure { elements, .. } => {
+                let element = (*elements)?;
+                // `unique_ptr<T[]>`.
+                match self.shape(element)? {
+                    Shape::Array {
+                        element,
+                        dimensions,
+                        ..
+                    } if dimensions.iter().all(|one| one.count.is_none()) => Some(*element),
+                    _ => Some(element),
+                }
+            }
             Shape::Array {
                 element,
                 dimensions,
@@ -195,6 +203,7 @@ mod tests {
                     (Some("n".to_owned()), 0, TypeId(0)),
                     (Some("x".to_owned()), 8, TypeId(2)),
                 ],
+                elements: None,
             },
             Shape::Pointer(Some(TypeId(3))),
             Shape::Array {
@@ -216,7 +225,7 @@ mod tests {
         assert_eq!(part(5, 48), ("v(0,4)".to_owned(), Some(48..56)));
         assert_eq!(part(0, 4), ("v".to_owned(), None), "behind it");
         assert_eq!(types.bytes(TypeId(2)), Some(48));
-        let cell = types.pointee(TypeId(4)).unwrap();
+        let cell = types.elements(TypeId(4)).unwrap();
         let many = |fortran| types.part_of_many("per", cell, 2 * 56 + 1, fortran);
         assert_eq!(many(false).as_deref(), Some("per[2].n"));
         assert_eq!(many(true).as_deref(), Some("per(3).n"));

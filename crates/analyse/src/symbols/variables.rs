@@ -8,11 +8,15 @@ use super::debug_file;
 use super::module::read;
 use super::name::readable;
 use super::reading::Reading;
+use super::receiver::{Receiver, receiver};
 use super::types::Types;
-use super::variable::{Local, Pointer, Variable};
+use super::variable::{Active, Local, Pointer, Variable};
 use object::{Object, ObjectSection, ObjectSymbol, ReadRef, SymbolKind};
 use std::ops::Range;
 use std::path::Path;
+
+/// Bytes that are told apart in variables of unknown type.
+const WORD: u64 = 8;
 
 /// The variables of a program.
 #[derive(Debug, Default)]
@@ -100,17 +104,17 @@ impl Variables {
         before.into_iter().find(|v| v.range.contains(&address))
     }
 
-    /// The variable at an address of the stack while a function is active that goes on at
-    /// `instruction` of the file and has its frame (the DWARF CFA) at `frame`. Its range is
-    /// one of the stack.
+    /// The variable at an address of the stack while a function is active. Its range is one
+    /// of the stack.
     #[must_use]
-    pub fn local(&self, instruction: u64, frame: u64, address: u64) -> Option<Variable> {
-        let active = |local: &&Local| {
-            let mut function = local.function.iter();
-            function.any(|range| range.contains(&instruction))
+    pub fn local(&self, active: Active, address: u64) -> Option<Variable> {
+        let here = |local: &&Local| {
+            let mut code = local.code.iter();
+            code.any(|range| range.contains(&active.instruction))
         };
-        let placed = self.locals.iter().filter(active).filter_map(|local| {
-            let start = frame.checked_add_signed(local.offset)?;
+        let placed = self.locals.iter().filter(here).filter_map(|local| {
+            let base = Some(local.base.address(active)).filter(|base| *base != 0)?;
+            let start = base.checked_add_signed(local.offset)?;
             let bytes = local.variable.range.end - local.variable.range.start;
             let mut variable = local.variable.clone();
             variable.range = start..start.checked_add(bytes)?;
@@ -126,8 +130,9 @@ impl Variables {
         let offset = address.saturating_sub(variable.range.start);
         match variable.kind {
             Some(kind) => self.types.part(&variable.name, kind, offset).0,
-            None if offset == 0 => variable.name.clone(),
-            None => format!("{}+{offset}", variable.name),
+            // Of what kind its elements are is not known: words, not bytes.
+            None if offset < WORD => variable.name.clone(),
+            None => format!("{}+{}", variable.name, offset / WORD * WORD),
         }
     }
 
@@ -147,77 +152,69 @@ impl Variables {
         self.linkage.iter().any(|range| range.contains(&address))
     }
 
-    /// The pointer that is assigned by a line of the source with that text, and what
-    /// lies at an offset of the block that it then points to.
+    /// What receives the block that a statement of the source allocates, and what lies at an
+    /// offset of that block; none if the statement does not say so for certain. Its `text`
+    /// may begin before it and ends with `line`, and the function that it calls for that is
+    /// `called`, if it is one of the program.
     #[must_use]
     pub fn assigned(
         &self,
-        file: &str,
-        line: u32,
+        (file, line): (&str, u32),
         text: &str,
+        called: Option<&str>,
         offset: u64,
-    ) -> Option<(String, String)> {
-        let here = |pointer: &&Pointer| {
+    ) -> Option<Assigned> {
+        let extension = file.rsplit('.').next().unwrap_or_default();
+        let fortran = file.contains('.') && extension.starts_with(['f', 'F']);
+        let receiver = receiver(text, called, fortran)?;
+        let pointer = self.pointer(&receiver, file, line);
+        let part = pointer.and_then(|pointer| {
+            let name = &receiver.name;
+            let to = pointer.to?;
+            self.types.part_of_many(name, to, offset, pointer.fortran)
+        });
+        Some(Assigned {
+            is_typed: part.is_some(),
+            part: part.unwrap_or_else(|| receiver.name.clone()),
+            name: receiver.name,
+        })
+    }
+
+    /// The pointer that receives a block by a statement on a line, as far as that is certain:
+    /// the variable of that name that is declared last before, or the only thing so named.
+    fn pointer(&self, receiver: &Receiver, file: &str, line: u32) -> Option<&Pointer> {
+        let last = receiver.name.rsplit(['.', '>', '%']).next()?;
+        let called = || self.pointers.iter().filter(|pointer| pointer.name == last);
+        let variables = called().filter(|pointer| !pointer.is_member && receiver.is_variable);
+        let before = |pointer: &&Pointer| {
             let declared = pointer.declared.as_ref();
-            declared.is_some_and(|(at, number)| at == file && *number == line)
+            declared.is_some_and(|(at, number)| at == file && *number <= line)
         };
-        let target = target(text);
-        let called = |pointer: &&Pointer| target.as_deref() == Some(&pointer.name);
-        let pointer = self
-            .pointers
-            .iter()
-            .filter(here)
-            .find(|pointer| target.is_none() || called(pointer))
+        let declared_at = |pointer: &&Pointer| {
+            let line = pointer.declared.as_ref().map_or(0, |(_, line)| *line);
+            (line, pointer.to.is_some())
+        };
+        variables
+            .filter(before)
+            .max_by_key(declared_at)
             .or_else(|| {
-                let in_file = |pointer: &&Pointer| {
-                    let declared = pointer.declared.as_ref();
-                    declared.is_none_or(|(at, _)| at == file)
-                };
-                self.pointers.iter().filter(called).find(in_file)
+                let mut all = called().filter(|pointer| pointer.is_member || receiver.is_variable);
+                let one = all.next()?;
+                all.all(|other| other.declared == one.declared)
+                    .then_some(one)
             })
-            .or_else(|| self.pointers.iter().find(called));
-        match (pointer, target) {
-            (Some(pointer), _) => {
-                let name = &pointer.name;
-                let part = self
-                    .types
-                    .part_of_many(name, pointer.to, offset, pointer.fortran);
-                Some((name.clone(), part.unwrap_or_else(|| name.clone())))
-            }
-            (None, Some(name)) => Some((name.clone(), name)),
-            (None, None) => None,
-        }
     }
 }
 
-/// The name that is assigned to by a line of C, C++ or Fortran: the last word before the
-/// first single `=`, or the one in `allocate(name(...))`.
-fn target(text: &str) -> Option<String> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let lower = text.to_lowercase();
-    if let Some(at) = lower.find("allocate")
-        && let Some(rest) = lower[at..].strip_prefix("allocate")
-        && let Some(rest) = rest.trim_start().strip_prefix('(')
-    {
-        let name: String = rest
-            .trim_start()
-            .chars()
-            .take_while(|c| is_word(*c))
-            .collect();
-        return (!name.is_empty()).then_some(name);
-    }
-    let bytes = text.as_bytes();
-    let at = (0..bytes.len()).find(|at| {
-        let beside = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied();
-        let operator = |byte: Option<u8>| byte.is_some_and(|b| b"=!<>+-*/%&|^".contains(&b));
-        bytes[*at] == b'='
-            && !operator(beside(at.checked_sub(1)))
-            && beside(Some(at + 1)) != Some(b'=')
-    })?;
-    let before = text.get(..at)?.trim_end();
-    let name: String = before.chars().rev().take_while(|c| is_word(*c)).collect();
-    let name: String = name.chars().rev().collect();
-    (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
+/// What a block belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assigned {
+    /// What receives its address, as the source writes it.
+    pub name: String,
+    /// What of it lies at the offset, such as `per[3].n`; its name if that is not known.
+    pub part: String,
+    /// What it consists of is known.
+    pub is_typed: bool,
 }
 
 #[cfg(test)]
@@ -225,31 +222,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_that_is_assigned_to_is_found() {
-        let found = |text: &str| target(text);
-        assert_eq!(
-            found("    struct s *per = calloc(n, sizeof *per);").as_deref(),
-            Some("per")
-        );
-        assert_eq!(
-            found("if (!(p->cells=malloc(n)))").as_deref(),
-            Some("cells")
-        );
-        assert_eq!(
-            found("  allocate( Work(n), stat=i)").as_deref(),
-            Some("work")
-        );
-        assert_eq!(found("while (a == b) c += d;"), None);
-        assert_eq!(found("f(malloc(8));"), None);
-        assert_eq!(found("=x"), None);
-        assert_eq!(found(""), None);
-    }
-
-    #[test]
     fn files_of_no_use_say_nothing() {
         let none = Variables::open(Path::new("/nowhere"));
         assert!(none.at(1).is_none() && none.scalar(1).is_none());
         assert!(!none.is_linkage(1));
-        assert_eq!(none.assigned("a.c", 1, "f();", 0), None);
+        assert_eq!(none.assigned(("a.c", 1), "f();", None, 0), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Variables of compiled programs: where they lie, what they consist of, and what is
 //! assigned to them.
 
-use fathomp_analyse::symbols::{Symbols, Variables};
+use fathomp_analyse::symbols::{Active, Symbols, Variables};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -64,16 +64,25 @@ fn with_debug_information_members_and_elements_are_named() {
     assert!(variables.at(1).is_none());
     let here = directory.path().join("prog.c");
     let text = SOURCE.lines().nth(8).unwrap();
-    let assigned = variables.assigned(&here.to_string_lossy(), 9, text, 40);
-    let expected = ("per".to_owned(), "per[1].x[0]".to_owned());
-    assert_eq!(assigned, Some(expected));
-    let frame = 0x7fff_0000;
-    let main = address(&program, "main") + 8;
-    let own = (1..200).find_map(|down| variables.local(main, frame, frame - down));
+    let assigned = variables.assigned((&here.to_string_lossy(), 9), text, None, 40);
+    let assigned = assigned.unwrap();
+    assert_eq!((&*assigned.name, &*assigned.part), ("per", "per[1].x[0]"));
+    let active = Active {
+        instruction: address(&program, "main") + 8,
+        frame: 0x7fff_0000,
+        stack: 0x7ffe_ff00,
+        pointer: 0,
+    };
+    let mut down = (0..256).map(|down| active.frame - down);
+    let own = down.find_map(|address| variables.local(active, address));
     let own = own.unwrap();
     assert_eq!(own.name, "own");
     assert_eq!(variables.part(&own, own.range.start + 16), "own[2]");
-    assert!(variables.local(1, frame, own.range.start).is_none());
+    let elsewhere = Active {
+        instruction: 1,
+        ..active
+    };
+    assert!(variables.local(elsewhere, own.range.start).is_none());
 }
 
 #[test]
@@ -84,10 +93,16 @@ fn without_it_the_symbol_table_names_variables() {
     let all = address(&program, "all");
     let found = variables.at(all + 8).unwrap();
     assert_eq!(variables.part(found, all + 8), "all+8");
+    assert_eq!(
+        variables.part(found, all + 13),
+        "all+8",
+        "no byte by itself"
+    );
     assert_eq!(variables.scalar(all), None);
     let text = "    struct cell *per = calloc(8, sizeof *per);";
-    let assigned = variables.assigned("prog.c", 9, text, 40);
-    assert_eq!(assigned, Some(("per".to_owned(), "per".to_owned())));
+    let assigned = variables.assigned(("prog.c", 9), text, None, 40).unwrap();
+    assert_eq!((&*assigned.name, &*assigned.part), ("per", "per"));
+    assert!(!assigned.is_typed);
     let stripped = compiled(directory.path(), &["-s"]);
     assert!(Variables::open(&stripped).at(all).is_none());
 }

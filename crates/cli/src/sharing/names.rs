@@ -1,9 +1,9 @@
 //! What a program's file says of addresses in its memory.
 
 use fathomp_analyse::Place;
-use fathomp_analyse::symbols::{Symbols, Variable, Variables};
+use fathomp_analyse::symbols::{Active, Symbols, Variable, Variables, returns};
 use fathomp_patch::{Atomic, Code};
-use fathomp_sharing::log::Region;
+use fathomp_sharing::log::{Frame, Region};
 use fathomp_sharing::{AtomicSite, Gathered, Layout, Names, RegionAtomics, Site, Spot};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -15,6 +15,18 @@ use std::path::{Path, PathBuf};
 const SOURCE_BYTES_MAX: u64 = 16 << 20;
 /// Where system libraries' sources lie, which a user did not write.
 const SYSTEM: &str = "/usr/";
+
+/// Lines of a statement that are looked at, before the one that is known.
+const STATEMENT_LINES: u32 = 3;
+/// Lines behind an allocation in which its function may return the block.
+const FUNCTION_LINES: u32 = 60;
+/// What functions are called, in part, that count references to an object that is shared.
+const REFERENCE_COUNTS: [&str; 4] = [
+    "_Sp_counted_base",
+    "__shared_count",
+    "__shared_weak_count",
+    "__weak_count",
+];
 
 /// A program that ran, and where it lay.
 pub(super) struct ProgramNames {
@@ -90,6 +102,51 @@ impl ProgramNames {
         });
         let at = usize::try_from(line).ok()?.checked_sub(1)?;
         lines.get(at).cloned()
+    }
+
+    /// The statement on a line as far as it reaches there, from where it begins.
+    fn statement(&self, file: &str, line: u32) -> String {
+        let mut text = self.source(file, line).unwrap_or_default();
+        for before in (line.saturating_sub(STATEMENT_LINES)..line).rev() {
+            let Some(above) = self.source(file, before) else {
+                break;
+            };
+            let end = above.trim_end();
+            if end.is_empty() || end.ends_with([';', '{', '}', ':', ')', '/']) || end.contains('#')
+            {
+                break;
+            }
+            text = format!("{above}\n{text}");
+        }
+        text
+    }
+
+    /// Whether a function returns the block that is allocated by a statement of it, to who
+    /// has called it.
+    fn is_returned(
+        &self,
+        file: &str,
+        line: u32,
+        text: &str,
+        called: Option<&str>,
+        name: Option<&str>,
+    ) -> bool {
+        let Some(name) = name else {
+            return returns(text, called);
+        };
+        let mut behind = (line..line.saturating_add(FUNCTION_LINES)).map_while(|line| {
+            let text = self.source(file, line)?;
+            (!text.starts_with('}')).then_some(text)
+        });
+        behind.any(|text| {
+            text.split([';', '{', '}']).any(|statement| {
+                let value = statement.trim().strip_prefix("return");
+                let value = value.map(|value| value.trim_matches(['(', ')', ' ']));
+                // Behind a cast.
+                let value = value.and_then(|value| value.rsplit(')').next());
+                value.map(str::trim) == Some(name)
+            })
+        })
     }
 
     /// The atomic instructions in the code of each region, and those that it executed in
@@ -177,12 +234,18 @@ impl Names for ProgramNames {
             .then(|| self.users_site(address))
     }
 
-    fn local(&self, frames: &[(u64, u64)], address: u64) -> Option<Spot> {
-        let mut found = frames.iter().filter_map(|(instruction, frame)| {
-            // The call, which the function goes on behind.
-            let call = self.in_file(*instruction)?.checked_sub(1)?;
-            self.variables.local(call, *frame, address)
+    fn local(&self, frames: &[Frame], address: u64) -> Option<Spot> {
+        let active = frames.iter().filter_map(|frame| {
+            let [instruction, frame, stack, pointer] = *frame;
+            Some(Active {
+                // The call, which the function goes on behind.
+                instruction: self.in_file(instruction)?.checked_sub(1)?,
+                frame,
+                stack,
+                pointer,
+            })
         });
+        let mut found = active.filter_map(|active| self.variables.local(active, address));
         let variable = found.next()?;
         let base = variable.range.start;
         Some(self.spot(&variable, base, address))
@@ -200,13 +263,56 @@ impl Names for ProgramNames {
     }
 
     fn block(&self, frames: &[u64], offset: u64) -> Option<(String, String)> {
-        // The innermost that the user wrote; templates of the library stand in between.
-        let mut sites = frames
-            .iter()
-            .filter_map(|frame| self.code(frame.checked_sub(1)?));
-        let site = sites.find(is_users)?;
-        let (file, line) = (site.file?, site.line?);
-        let text = self.source(&file, line).unwrap_or_default();
-        self.variables.assigned(&file, line, &text, offset)
+        let mut found = None;
+        let mut allocated_at = None;
+        // The function that was looked at before, called by the next.
+        let mut called: Option<String> = None;
+        let places = frames.iter().flat_map(|frame| {
+            let call = frame.checked_sub(1).and_then(|call| self.in_file(call));
+            let call = call.filter(|call| self.code.contains(*call));
+            call.map_or_else(Vec::new, |call| {
+                self.symbols.borrow_mut().places(&self.path, call)
+            })
+        });
+        for place in places {
+            let function = place.function.clone();
+            let site = site_of(place);
+            // Templates of the library stand in between.
+            if let (true, Some(file), Some(line)) = (is_users(&site), &site.file, site.line) {
+                let text = self.statement(file, line);
+                let here = self.variables.assigned(
+                    (file.as_str(), line),
+                    &text,
+                    called.as_deref(),
+                    offset,
+                );
+                let name = here.as_ref().map(|here| here.name.as_str());
+                let goes_on = self.is_returned(file, line, &text, called.as_deref(), name);
+                allocated_at.get_or_insert(site.label);
+                found = here.or(found);
+                if !goes_on {
+                    break;
+                }
+            }
+            called = function;
+        }
+        if let Some(found) = found {
+            return Some((found.name, found.part));
+        }
+        let name = format!("the block allocated at {}", allocated_at?);
+        Some((name.clone(), name))
+    }
+
+    fn counts_references(&self, instruction: u64) -> bool {
+        let Some(address) = self.in_file(instruction) else {
+            return false;
+        };
+        let places = self.symbols.borrow_mut().places(&self.path, address);
+        places.iter().any(|place| {
+            let function = place.function.as_deref().unwrap_or_default();
+            let file = place.file.as_deref().unwrap_or_default();
+            file.ends_with("/ext/atomicity.h")
+                || REFERENCE_COUNTS.iter().any(|name| function.contains(name))
+        })
     }
 }

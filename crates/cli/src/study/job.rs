@@ -49,6 +49,9 @@ const DISTURBED: f64 = 0.25;
 /// A look that nobody asked for takes no longer than this.
 const UNASKED_S: u32 = 20;
 
+/// What sentences about runs without a recording begin with.
+const NOTHING: &str = "Nothing was recorded";
+
 /// What all runs of a study share.
 pub(crate) struct Job<'a> {
     pub(crate) plan: &'a Plan,
@@ -379,6 +382,13 @@ impl Job<'_> {
         runs.records += recorded.as_ref().map_or(1, |recorded| recorded.records);
         let problems = recorded.map(|recorded| recorded.problems);
         for problem in problems.unwrap_or_default() {
+            // Of which run that is said, where there are several.
+            let problem = match problem.strip_prefix(NOTHING) {
+                Some(why) if self.teams.len() > 1 => {
+                    format!("{NOTHING} with {}{why}", team.counted())
+                }
+                _ => problem,
+            };
             // Runs differ in numbers; once is enough here, the report has all.
             let kind = |sentence: &str| sentence.replace(|c: char| c.is_ascii_digit(), "");
             if !runs

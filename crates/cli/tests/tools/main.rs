@@ -14,6 +14,7 @@ mod paging_tools;
 mod permissions;
 mod ranks;
 mod sharing;
+mod sharing_names;
 mod streams;
 mod terminal;
 mod witness;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         permissions::trials(),
         ranks::trials(),
         sharing::trials(),
+        sharing_names::trials(),
         streams::trials(),
         terminal::trials(),
         witness::trials(),

@@ -347,7 +347,7 @@ fn found(at: &Path, case: &Case) -> serde_json::Value {
 }
 
 /// Kinds, names and parts of what costs something.
-fn lines(found: &serde_json::Value) -> Vec<(String, String, Vec<String>)> {
+pub(crate) fn lines(found: &serde_json::Value) -> Vec<(String, String, Vec<String>)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let lines = found["lines"].as_array().expect("lines");
     let mut lines: Vec<_> = lines

@@ -1,5 +1,6 @@
 //! Causes that are known, and sentences about any.
 
+mod bounds;
 mod known;
 mod library;
 mod sentences;

@@ -1,14 +1,10 @@
 //! Reads names out of debugging information (DWARF) and symbol tables.
 
 use super::{Names, Structure, Watch, WatchedPlace};
+use fathomp_code::{DebugBytes, Dwarf, Entry, Unit, debug_units, is_fortran, static_address};
 use gimli::{AttributeValue, DwTag, UnitOffset, constants as dw};
-use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-
-type Reader = gimli::EndianArcSlice<gimli::RunTimeEndian>;
-type Unit = gimli::Unit<Reader>;
-type Entry = gimli::DebuggingInformationEntry<Reader>;
 
 /// Larger debugging information is not read.
 const BYTES_MAX: u64 = 1 << 29;
@@ -27,23 +23,17 @@ impl Names {
         let Ok(file) = object::File::parse(data) else {
             return names;
         };
-        let debug: u64 = file
-            .sections()
-            .filter(|section| section.name().is_ok_and(|name| name.contains("debug")))
-            .map(|section| section.size())
-            .fold(0, u64::saturating_add);
-        if debug > 0 && debug < BYTES_MAX {
-            let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
-                let data = file
-                    .section_by_name(id.name())
-                    .and_then(|section| section.uncompressed_data().ok())
-                    .unwrap_or_default();
-                Ok(Reader::new(Arc::from(&*data), gimli::RunTimeEndian::Little))
+        debug_units(&file, BYTES_MAX, &mut |dwarf, unit| {
+            let mut reading = Reading {
+                names: &mut names,
+                dwarf,
+                unit,
+                known: HashMap::new(),
+                frame_base: None,
             };
-            if let Ok(dwarf) = gimli::Dwarf::load(load) {
-                names.debug(&dwarf, is_wanted);
-            }
-        }
+            // A unit that makes no sense is known as far as it does.
+            let _ = reading.unit(is_wanted);
+        });
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
             if symbol.kind() == SymbolKind::Data
                 && symbol.is_definition()
@@ -58,30 +48,17 @@ impl Names {
         }
         names
     }
-
-    fn debug(&mut self, dwarf: &gimli::Dwarf<Reader>, is_wanted: &dyn Fn(u64) -> bool) {
-        let mut units = dwarf.units();
-        while let Ok(Some(header)) = units.next() {
-            if let Ok(unit) = dwarf.unit(header) {
-                let mut reading = Reading {
-                    names: self,
-                    dwarf,
-                    unit: &unit,
-                    known: HashMap::new(),
-                };
-                // A unit that makes no sense is known as far as it does.
-                let _ = reading.unit(is_wanted);
-            }
-        }
-    }
 }
 
 struct Reading<'a> {
     names: &'a mut Names,
-    dwarf: &'a gimli::Dwarf<Reader>,
+    dwarf: &'a Dwarf,
     unit: &'a Unit,
     /// Structures by the offset of their entry.
     known: HashMap<usize, usize>,
+    /// What the function that is read counts its variables' places from: the frame's address
+    /// (the DWARF CFA), or a register.
+    frame_base: Option<WatchedPlace>,
 }
 
 impl Reading<'_> {
@@ -100,6 +77,9 @@ impl Reading<'_> {
                     let low = entry.attr_value(dw::DW_AT_low_pc);
                     let low = low.and_then(|low| self.dwarf.attr_address(self.unit, low).ok()?);
                     function = low.filter(|low| is_wanted(*low)).map(|low| (depth, low, 0));
+                    let base = entry.attr_value(dw::DW_AT_frame_base);
+                    let base = base.and_then(|base| base.exprloc_value());
+                    self.frame_base = base.and_then(|base| self.base(base));
                 }
                 dw::DW_TAG_formal_parameter => {
                     if let Some((outer, address, number)) = &mut function
@@ -160,7 +140,18 @@ impl Reading<'_> {
         }
     }
 
-    fn place(&self, expression: gimli::Expression<Reader>) -> Option<WatchedPlace> {
+    fn base(&self, expression: gimli::Expression<DebugBytes>) -> Option<WatchedPlace> {
+        let mut operations = expression.operations(self.unit.encoding());
+        match operations.next().ok()?? {
+            gimli::Operation::CallFrameCFA => Some(WatchedPlace::Frame(0)),
+            gimli::Operation::Register { register } => {
+                Some(WatchedPlace::At(machine(register)?, 0))
+            }
+            _ => None,
+        }
+    }
+
+    fn place(&self, expression: gimli::Expression<DebugBytes>) -> Option<WatchedPlace> {
         use gimli::Operation;
         let mut operations = expression.operations(self.unit.encoding());
         let first = operations.next().ok()??;
@@ -184,14 +175,17 @@ impl Reading<'_> {
                 Some(Operation::Deref { .. }),
                 None,
             ) => WatchedPlace::Behind(machine(register)?, offset),
-            (Operation::FrameOffset { offset }, None, None) => WatchedPlace::Frame(offset),
+            (Operation::FrameOffset { offset }, None, None) => match self.frame_base? {
+                WatchedPlace::At(register, _) => WatchedPlace::At(register, offset),
+                _ => WatchedPlace::Frame(offset),
+            },
             _ => return None,
         })
     }
 
     /// A variable with an address of its own.
     fn variable(&mut self, entry: &Entry) {
-        let Some(address) = self.address(entry) else {
+        let Some(address) = static_address(self.dwarf, self.unit, entry) else {
             return;
         };
         let Some(name) = self.name(entry) else {
@@ -337,7 +331,7 @@ impl Reading<'_> {
             let extent = match (number(dw::DW_AT_count), number(dw::DW_AT_upper_bound)) {
                 (Some(count), _) => Some(count),
                 (None, Some(upper)) => {
-                    let fortran = i64::from(lower.is_none() && self.is_fortran());
+                    let fortran = i64::from(lower.is_none() && is_fortran(self.unit));
                     upper.checked_sub(lower.unwrap_or(fortran))?.checked_add(1)
                 }
                 _ => None,
@@ -345,38 +339,6 @@ impl Reading<'_> {
             count = count.checked_mul(u64::try_from(extent?).ok()?)?;
         }
         element.checked_mul(count)
-    }
-
-    fn is_fortran(&self) -> bool {
-        let root = self.unit.entry(self.unit.header.root_offset());
-        matches!(
-            root.ok()
-                .and_then(|root| root.attr_value(dw::DW_AT_language)),
-            Some(AttributeValue::Language(
-                dw::DW_LANG_Fortran77
-                    | dw::DW_LANG_Fortran90
-                    | dw::DW_LANG_Fortran95
-                    | dw::DW_LANG_Fortran03
-                    | dw::DW_LANG_Fortran08
-            ))
-        )
-    }
-
-    fn address(&self, entry: &Entry) -> Option<u64> {
-        let location = entry.attr_value(dw::DW_AT_location)?.exprloc_value()?;
-        let mut operations = location.operations(self.unit.encoding());
-        let mut found = None;
-        while let Ok(Some(operation)) = operations.next() {
-            found = match (operation, found) {
-                (gimli::Operation::Address { address }, None) => Some(address),
-                // A member of a common block.
-                (gimli::Operation::PlusConstant { value }, Some(base)) => {
-                    u64::checked_add(base, value)
-                }
-                _ => return None,
-            };
-        }
-        found
     }
 }
 
