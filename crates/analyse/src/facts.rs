@@ -306,6 +306,22 @@ impl Region {
         either(self.iterations, divided)
     }
 
+    /// Whether it was encountered in itself: its sums then are those of its outermost executions,
+    /// but for lengths, which count once for each level.
+    #[must_use]
+    pub fn is_recursive(&self) -> bool {
+        self.parents.contains(&self.key)
+    }
+
+    /// Pieces that a recursive region divides its work into, if executions inside it run on one
+    /// thread each: what one execution has is all that there is for its team.
+    #[must_use]
+    pub fn recursive_pieces(&self) -> Option<u64> {
+        let alone = self.deciders.get(&Decider::Levels)?.executions;
+        let most = self.trips.as_ref().map(|trips| trips.most)?;
+        (self.is_recursive() && 2 * alone > self.instances && most > 0).then_some(most)
+    }
+
     /// Of `thread`, iterations that it took by the code; none if they are not known.
     #[must_use]
     pub fn divided_iterations(&self, thread: &ThreadShare) -> Option<u64> {

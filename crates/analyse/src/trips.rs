@@ -2,7 +2,7 @@
 //! (`schedule(static)`): what the program's code and the values that regions were begun with
 //! say of them.
 
-use crate::facts::{Problem, Region, Severity, ThreadTrips, Trips, either};
+use crate::facts::{PieceKind, Pieces, Problem, Region, Severity, ThreadTrips, Trips, either};
 use crate::ledger::Ledger;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
@@ -19,6 +19,8 @@ use std::path::Path;
 
 /// Threads of a team whose shares are told apart.
 const THREADS_MAX: u32 = 1 << 12;
+/// Pieces that leave threads without work.
+const FEW: u64 = 64;
 
 /// What an execution's threads had to do.
 #[derive(Clone, Debug, Default)]
@@ -273,6 +275,16 @@ pub(crate) fn attach(
         }
         if let Some(region) = regions.get_mut(region) {
             region.trips = Some(trips);
+            // A team finds no more work than one execution has.
+            let few = region.recursive_pieces().filter(|most| *most <= FEW);
+            if let Some(pieces) = few.filter(|_| region.work.pieces.is_empty()) {
+                region.work.pieces.push(Pieces {
+                    kind: PieceKind::Iterations,
+                    pieces,
+                    times: region.instances,
+                    share: 1.0,
+                });
+            }
         }
     }
 }

@@ -43,7 +43,8 @@ pub(crate) fn false_clause(region: &Region) -> Option<(Decider, Decided)> {
 /// Whether it lies in another region and always runs on one thread for that.
 pub(crate) fn is_inner(region: &Region) -> bool {
     let levels = region.deciders.get(&Decider::Levels);
-    levels.is_some_and(|decided| decided.executions as f64 >= MOST * region.instances as f64)
+    region.level > 1
+        && levels.is_some_and(|decided| decided.executions as f64 >= MOST * region.instances as f64)
 }
 
 /// Regions for which an `if` clause is false.

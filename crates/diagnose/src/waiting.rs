@@ -175,16 +175,25 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
             plural(pieces, "thread")
         )
     };
-    let cause = seen.cause(
-        Kind::FewPieces,
-        Basis::Counts,
-        cost,
-        evidence,
-        format!(
-            "Divide the work of {place} into more pieces (smaller chunks, more tasks or sections, a parallel inner loop, collapse), or give it no more than {}.",
-            plural(pieces, "thread")
+    let (evidence, action) = match seen.region.recursive_pieces() {
+        Some(pieces) => (
+            format!(
+                "it lies in itself, each execution divides its work in {}, and those inside have one thread (nested regions are off): {evidence}",
+                count(pieces)
+            ),
+            format!(
+                "Make tasks of the recursion in {place}, begun once from a single construct, or let its inner executions have teams (OMP_MAX_ACTIVE_LEVELS)."
+            ),
         ),
-    );
+        None => (
+            evidence,
+            format!(
+                "Divide the work of {place} into more pieces (smaller chunks, more tasks or sections, a parallel inner loop, collapse), or give it no more than {}.",
+                plural(pieces, "thread")
+            ),
+        ),
+    };
+    let cause = seen.cause(Kind::FewPieces, Basis::Counts, cost, evidence, action);
     Some((cause, cost))
 }
 
