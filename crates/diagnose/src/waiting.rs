@@ -7,7 +7,6 @@
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
-use crate::floats;
 use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited, too_short};
@@ -233,9 +232,6 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
                 "Shorten what a single thread does inside {place} (single, master, one long task), or let the others go on with nowait."
             ),
         );
-    }
-    if let Some(cause) = floats::find(seen, ns) {
-        return cause;
     }
     let mean = uneven.longest_ns - uneven.excess_ns;
     let factor = if uneven.executions > 0 && mean > 0.0 {
