@@ -126,8 +126,8 @@ pub struct ProgramFacts {
     pub sharing: Option<Sharing>,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
-    /// Time at its end, if somebody stopped it, in which nothing began or ended that is recorded:
-    /// no region, wait, task or lock. None if that is little.
+    /// Time at its end, if somebody stopped it, in which no region began or ended and no thread came
+    /// to a barrier. None if that is little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_ns: Option<u64>,
     /// What it wrote to standard output; none if that is unknown.

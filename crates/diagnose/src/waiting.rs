@@ -151,11 +151,17 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
         .prediction
         .and_then(|one| one.points.last())
         .map_or(seen.team, |point| point.threads.max(seen.team));
-    // Many pieces divide evenly enough.
-    if excess(pieces, most) < 0.1 && excess(pieces, seen.team) < 0.1 {
+    // Many pieces divide evenly enough. What lies inside a piece of a recursive region cannot be
+    // divided anew, so unequal ones are part of it.
+    let recursive = seen.region.recursive_pieces() == Some(pieces);
+    if excess(pieces, most) < 0.1 && excess(pieces, seen.team) < 0.1 && !recursive {
         return None;
     }
-    let cost = (seen.mean(State::Compute) * excess(pieces, seen.team)).min(waited.computing);
+    let equal = seen.mean(State::Compute) * excess(pieces, seen.team);
+    let cost = match recursive {
+        true => waited.computing,
+        false => equal.min(waited.computing),
+    };
     let place = seen.place();
     let somebody = pieces.div_ceil(u64::from(seen.team.max(1)));
     let evidence = if u64::from(seen.team) > pieces {
