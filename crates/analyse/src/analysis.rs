@@ -146,16 +146,18 @@ fn still_ns(recording: &Recording) -> Option<u64> {
     if !Outcome::STOPPING.contains(&signal) || recording.meta.emulated_time {
         return None;
     }
-    let signs = recording.processes.iter().flat_map(|process| {
-        let zero = process.clock.zero_unix_ns;
-        let threads = process.threads.iter();
-        threads.map(move |thread| zero.saturating_add(process.clock.at(thread.end).0))
+    let still = recording.processes.iter().map(|process| {
+        let threads = &process.threads;
+        let end = threads.iter().map(|thread| thread.end).max()?;
+        // What was open ended with the process, which is no sign of life.
+        let records = threads.iter().flat_map(|thread| &thread.records);
+        let signs = records.map(|record| match record.span() {
+            (begin, until) if until >= end => begin,
+            (_, until) => until,
+        });
+        Some(process.clock.span(end.since(signs.max()?)).0)
     });
-    let end = recording
-        .meta
-        .started_unix_ns
-        .saturating_add(recording.meta.wall_ns?);
-    let still = end.saturating_sub(signs.max()?);
+    let still = still.flatten().min()?;
     (still >= LEAST_NS).then_some(still)
 }
 

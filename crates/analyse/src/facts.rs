@@ -126,8 +126,8 @@ pub struct ProgramFacts {
     pub sharing: Option<Sharing>,
     /// How it ended; none if that is unknown.
     pub outcome: Option<Outcome>,
-    /// Time at its end, if somebody stopped it, in which nothing began or ended that is recorded:
-    /// no region, wait, task or lock. None if that is little.
+    /// Time at its end, if somebody stopped it, in which no region began or ended and no thread came
+    /// to a barrier. None if that is little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_ns: Option<u64>,
     /// What it wrote to standard output; none if that is unknown.
@@ -309,6 +309,22 @@ impl Region {
         }
         let divided = self.trips.as_ref().map(|trips| trips.iterations);
         either(self.iterations, divided)
+    }
+
+    /// Whether it was encountered in itself: its sums then are those of its outermost executions,
+    /// but for lengths, which count once for each level.
+    #[must_use]
+    pub fn is_recursive(&self) -> bool {
+        self.parents.contains(&self.key)
+    }
+
+    /// Pieces that a recursive region divides its work into, if executions inside it run on one
+    /// thread each: what one execution has is all that there is for its team.
+    #[must_use]
+    pub fn recursive_pieces(&self) -> Option<u64> {
+        let alone = self.deciders.get(&Decider::Levels)?.executions;
+        let most = self.trips.as_ref().map(|trips| trips.most)?;
+        (self.is_recursive() && 2 * alone > self.instances && most > 0).then_some(most)
     }
 
     /// Of `thread`, iterations that it took by the code; none if they are not known.

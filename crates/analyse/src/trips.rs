@@ -2,7 +2,9 @@
 //! (`schedule(static)`): what the program's code and the values that regions were begun with
 //! say of them.
 
-use crate::facts::{Problem, Region, Severity, ThreadTrips, Trips, UnknownIterations, either};
+use crate::facts::{
+    PieceKind, Pieces, Problem, Region, Severity, ThreadTrips, Trips, UnknownIterations, either,
+};
 use crate::ledger::Ledger;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
@@ -18,6 +20,8 @@ use std::path::Path;
 
 /// Threads of a team whose shares are told apart.
 const THREADS_MAX: u32 = 1 << 12;
+/// Pieces that leave threads without work.
+const FEW: u64 = 64;
 
 /// Larger numbers are no iterations of a loop: what was computed overflowed.
 const ITERATIONS_MAX: u64 = 1 << 50;
@@ -235,6 +239,16 @@ pub(crate) fn attach(
     for (region, sum) in sums {
         if let Some(region) = regions.get_mut(region) {
             (region.trips, region.unknown_iterations) = sum.finish();
+            // A team finds no more work than one execution has.
+            let few = region.recursive_pieces().filter(|most| *most <= FEW);
+            if let Some(pieces) = few.filter(|_| region.work.pieces.is_empty()) {
+                region.work.pieces.push(Pieces {
+                    kind: PieceKind::Iterations,
+                    pieces,
+                    times: region.instances,
+                    share: 1.0,
+                });
+            }
         }
     }
 }

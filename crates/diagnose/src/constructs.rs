@@ -74,7 +74,8 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
     }
     let crowded = seen.input.crowd().is_some();
-    if too_short(seen).is_none() && bound != Some(Bound::Mutex) && !crowded {
+    let alone = teams::is_inner(seen.region);
+    if !alone && too_short(seen).is_none() && bound != Some(Bound::Mutex) && !crowded {
         runtime_work(seen, bound, causes);
     }
 }
@@ -230,23 +231,6 @@ fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) 
             ),
             format!("Let the tasks of {place} do more each: stop dividing at a size that pays, or use taskloop with a grainsize."),
         ),
-        // The recording shows what it takes to begin such a region, and not what to end it.
-        _ if teams::is_inner(region) => {
-            let mut cause = seen.cause(
-                Kind::Overhead,
-                Basis::Counts,
-                overhead,
-                format!(
-                    "it lies in another region, and each of its {} is by one thread alone: {} of work each, and at least {} to begin it",
-                    plural(region.instances, "execution"),
-                    duration(region.states.useful_ns() as f64 / seen.executions()),
-                    duration(region.states[State::Overhead] as f64 / seen.executions())
-                ),
-                format!("Remove the inner {place}, or let it begin teams (OMP_MAX_ACTIVE_LEVELS) where the outer region leaves threads idle."),
-            );
-            "inner region always on one thread".clone_into(&mut cause.title);
-            cause
-        }
         _ => seen.cause(
             Kind::Overhead,
             Basis::Counts,

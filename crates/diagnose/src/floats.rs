@@ -12,8 +12,26 @@ const CHEAP: u8 = 3;
 /// Threads that compute so many times as long for the same work are slower for it.
 const SLOWER: f64 = 1.15;
 
-/// Unequal times of `ns` that this explains.
-pub(crate) fn find(seen: &Seen<'_>, ns: f64) -> Option<Cause> {
+/// What this costs takes the place of other explanations of times that differ from thread to
+/// thread, or that grow with the threads.
+pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
+    let Some(cause) = unlike(seen) else { return };
+    causes.retain(|one| {
+        let explained = matches!(
+            one.kind,
+            Kind::UnequalWork
+                | Kind::SerialInRegion
+                | Kind::Bandwidth
+                | Kind::SharedLines
+                | Kind::SharedLinesOrBandwidth
+                | Kind::SlowerProcessors
+        );
+        !(explained && one.region == cause.region)
+    });
+    causes.push(cause);
+}
+
+fn unlike(seen: &Seen<'_>) -> Option<Cause> {
     let region = seen.region;
     let (flushing, others): (Vec<&ThreadShare>, Vec<&ThreadShare>) = region
         .threads
@@ -41,6 +59,12 @@ pub(crate) fn find(seen: &Seen<'_>, ns: f64) -> Option<Cause> {
     if slower < SLOWER {
         return None;
     }
+    // The region would take as long as the threads that flush.
+    let mean = |threads: &[&ThreadShare]| {
+        let time: u64 = threads.iter().map(|one| one.states[State::Compute]).sum();
+        time as f64 / threads.len().max(1) as f64
+    };
+    let ns = mean(&others) * (1.0 - 1.0 / slower);
     let place = seen.place();
     let mut cause = seen.cause(
         Kind::UnequalWork,

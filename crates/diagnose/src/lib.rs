@@ -54,6 +54,7 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
         growth::find(&seen, &mut causes);
         program::find_in_region(&seen, &mut causes);
         teams::find(&seen, &mut causes);
+        floats::find(&seen, &mut causes);
     }
     program::find(input, &mut causes);
     // Where threads could seldom run at the same time, times say more about the other programs.

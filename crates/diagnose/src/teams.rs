@@ -3,7 +3,7 @@
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::region::Seen;
-use fathomp_analyse::{Decided, Decider, Region};
+use fathomp_analyse::{Decided, Decider, Region, State};
 use fathomp_base::text::list;
 use fathomp_base::units::{count, duration, plural};
 
@@ -24,6 +24,7 @@ const SETTINGS: [(&str, &str); 7] = [
 
 pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     if is_inner(seen.region) {
+        causes.push(inner(seen));
         return;
     }
     match false_clause(seen.region) {
@@ -43,7 +44,36 @@ pub(crate) fn false_clause(region: &Region) -> Option<(Decider, Decided)> {
 /// Whether it lies in another region and always runs on one thread for that.
 pub(crate) fn is_inner(region: &Region) -> bool {
     let levels = region.deciders.get(&Decider::Levels);
-    levels.is_some_and(|decided| decided.executions as f64 >= MOST * region.instances as f64)
+    region.level > 1
+        && levels.is_some_and(|decided| decided.executions as f64 >= MOST * region.instances as f64)
+}
+
+/// What it takes to begin and to end a region of one thread, at least.
+const ALONE_NS: f64 = 100.0;
+
+/// A region that lies in another and never has a team. What is recorded of it shows what it takes
+/// to begin it, and not to end it, and what the code around it would be without it.
+fn inner(seen: &Seen<'_>) -> Cause {
+    let region = seen.region;
+    let begun = region.states[State::Overhead] as f64;
+    let least = ALONE_NS * region.instances as f64;
+    let place = seen.place();
+    let mut cause = seen.cause(
+        Kind::Overhead,
+        Basis::Counts,
+        begun.max(least).min(region.states.total_ns() as f64),
+        format!(
+            "this inner region always runs on one thread: {}, with {} of work each, and at least {} to begin and end it",
+            plural(region.instances, "execution"),
+            duration(region.states.useful_ns() as f64 / seen.executions()),
+            duration(begun.max(least) / seen.executions())
+        ),
+        format!(
+            "Remove the directive of the inner {place}, or let it have teams (OMP_MAX_ACTIVE_LEVELS) where the outer region leaves threads idle."
+        ),
+    );
+    "inner region always on one thread".clone_into(&mut cause.title);
+    cause
 }
 
 /// Regions for which an `if` clause is false.

@@ -7,7 +7,6 @@
 
 use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
-use crate::floats;
 use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited, too_short};
@@ -221,11 +220,16 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
         .prediction
         .and_then(|one| one.points.last())
         .map_or(seen.team, |point| point.threads.max(seen.team));
-    // Many pieces divide evenly enough.
-    if shares.excess(most) < 0.1 && shares.excess(seen.team) < 0.1 {
+    // Many pieces divide evenly enough. What lies inside a piece of a recursive region cannot be
+    // divided anew, so unequal ones are part of it.
+    let recursive = seen.region.recursive_pieces() == Some(pieces);
+    if shares.excess(most) < 0.1 && shares.excess(seen.team) < 0.1 && !recursive {
         return None;
     }
-    let cost = (seen.mean(State::Compute) * shares.excess(seen.team)).min(waited.computing);
+    let cost = match recursive {
+        true => waited.computing,
+        false => (seen.mean(State::Compute) * shares.excess(seen.team)).min(waited.computing),
+    };
     let place = seen.place();
     let somebody = pieces.div_ceil(u64::from(seen.team.max(1)));
     let evidence = if u64::from(seen.team) > pieces {
@@ -244,16 +248,25 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
             plural(pieces, "thread")
         )
     };
-    let cause = seen.cause(
-        Kind::FewPieces,
-        Basis::Counts,
-        cost,
-        evidence,
-        format!(
-            "Divide the work of {place} into more pieces (smaller chunks, more tasks or sections, a parallel inner loop, collapse), or give it no more than {}.",
-            plural(pieces, "thread")
+    let (evidence, action) = match seen.region.recursive_pieces() {
+        Some(pieces) => (
+            format!(
+                "it lies in itself, each execution divides its work in {}, and those inside have one thread (nested regions are off): {evidence}",
+                count(pieces)
+            ),
+            format!(
+                "Make tasks of the recursion in {place}, begun once from a single construct, or let its inner executions have teams (OMP_MAX_ACTIVE_LEVELS)."
+            ),
         ),
-    );
+        None => (
+            evidence,
+            format!(
+                "Divide the work of {place} into more pieces (smaller chunks, more tasks or sections, a parallel inner loop, collapse), or give it no more than {}.",
+                plural(pieces, "thread")
+            ),
+        ),
+    };
+    let cause = seen.cause(Kind::FewPieces, Basis::Counts, cost, evidence, action);
     Some((cause, cost))
 }
 
@@ -293,9 +306,6 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
                 "Shorten what a single thread does inside {place} (single, master, one long task), or let the others go on with nowait."
             ),
         );
-    }
-    if let Some(cause) = floats::find(seen, ns) {
-        return cause;
     }
     let mean = uneven.longest_ns - uneven.excess_ns;
     let factor = if uneven.executions > 0 && mean > 0.0 {

@@ -8,7 +8,7 @@ use fathomp_base::{InstanceId, SiteId, Ticks};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
-use fathomp_trace::record::{LoopKind, LoopShare, Phase, Record};
+use fathomp_trace::record::{Decider, LoopKind, LoopShare, Phase, Record};
 use fathomp_trace::recorder::{Recorder, Settings, Start};
 use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,7 @@ fn everything_said_is_read_back() {
         team_size: 3,
         level: 1,
         fork,
+        decider: Decider::If,
         set: 1 << 48 | 3,
     });
     let share = LoopShare {
@@ -92,6 +93,7 @@ fn everything_said_is_read_back() {
         (read.thread_num, read.team_size, read.level, read.fork),
         (2, 3, 1, fork)
     );
+    assert_eq!((read.decider, read.floats), (Decider::If, 0));
     assert_eq!((read.loops, read.chunks, read.iterations), (1, 2, 30));
     assert_eq!((read.tasks_created, read.tasks_run), (1, 2));
     assert_eq!(read.waits[State::Critical], 2);

@@ -136,7 +136,7 @@ pub(crate) fn record(
     }
     let records = of_hosts.iter().map(|of| of.records).sum();
     let runtimes: BTreeSet<PathBuf> = of_hosts.iter().flat_map(|of| of.runtimes.clone()).collect();
-    problems.extend(watch::remarks(records > 0, &runtimes));
+    problems.extend(watch::remarks(records > 0, &runtimes, program));
     let paged = paged.unwrap_or_else(|failure| {
         problems.push(format!("{}.", failure.sentence));
         None

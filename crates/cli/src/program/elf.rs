@@ -128,6 +128,17 @@ pub(super) fn begins_mpi(path: &Path) -> bool {
     imports.unwrap_or(false)
 }
 
+/// Whether a program asks the loader for that library by its name; not if that cannot be told.
+pub(super) fn links(path: &Path, library: &Path) -> bool {
+    let Ok(data) = fs::read(path) else {
+        return false;
+    };
+    let name = library.file_name().unwrap_or_default().as_encoded_bytes();
+    ElfFile64::<Endianness>::parse(&*data)
+        .and_then(|file| needed(&file, &data))
+        .is_ok_and(|needed| needed.contains(&name))
+}
+
 fn check_identity(path: &Path, start: &[u8]) -> Result<(), ProgramError> {
     if !start.starts_with(&elf::ELFMAG) {
         return Err(ProgramError::NotAProgram(path.to_owned()));

@@ -129,6 +129,11 @@ impl Program {
         self.suspicion == Some(Suspicion::OwnCopy)
     }
 
+    /// Whether it is linked with that library.
+    pub(crate) fn links(&self, library: &Path) -> bool {
+        elf::links(&self.path, library)
+    }
+
     /// Whether it is a compiled program that begins MPI by itself, or may start one.
     pub(crate) fn may_use_mpi(&self) -> bool {
         self.suspicion == Some(Suspicion::Script) || elf::begins_mpi(&self.path)

@@ -206,7 +206,11 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     }));
     match request.runtime {
         Some(runtime) => problems.extend(runtime.notes.iter().cloned()),
-        None => problems.extend(watch::remarks(drained.records > 0, &drained.runtimes)),
+        None => problems.extend(watch::remarks(
+            drained.records > 0,
+            &drained.runtimes,
+            request.program,
+        )),
     }
     let recorded_paging = match session {
         Some(session) => Some(session.finish(ended.wall_ns())?),

@@ -5,6 +5,7 @@
 //! `RTLD_DEEPBIND`) escapes it. The address space of
 //! a process tells what is loaded, so it is looked at now and then.
 
+use crate::program::Program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,9 +113,11 @@ pub(crate) fn is_runtime(name: &str) -> bool {
 }
 
 /// What the user should know about runtimes that were loaded beside ours.
-pub(crate) fn remarks(recorded: bool, runtimes: &Runtimes) -> Vec<String> {
+/// That which `program` is linked with is replaced as a matter of course.
+pub(crate) fn remarks(recorded: bool, runtimes: &Runtimes, program: &Program) -> Vec<String> {
     let names: Vec<String> = runtimes
         .iter()
+        .filter(|path| !(recorded && program.links(path)))
         .map(|path| path.display().to_string())
         .collect();
     let (last, others) = match names.split_last() {
@@ -165,13 +168,21 @@ mod tests {
     #[test]
     fn all_runtimes_are_named_in_one_sentence() {
         let seen = runtimes(MAPS, Path::new("/c/libgomp.so.1"));
-        let [said] = &remarks(true, &seen)[..] else {
+        let program = Program {
+            path: "/nowhere".into(),
+            command: Vec::new(),
+            suspicion: None,
+        };
+        let [said] = &remarks(true, &seen, &program)[..] else {
             panic!("one sentence");
         };
         let named = "/usr/lib/llvm-14/lib/libomp.so.5 and /w/numpy.libs/libgomp-a34b3233.so.1.0.0 were loaded too:";
         assert!(said.starts_with(named), "{said}");
         assert!(said.contains("one pool of threads serves all calls"));
-        assert_eq!(remarks(true, &Runtimes::new()), Vec::<String>::new());
+        assert_eq!(
+            remarks(true, &Runtimes::new(), &program),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::error::PredictError;
 use super::granules::Granules;
 use super::leaning::Leaning;
 use super::observed::Observed;
-use fathomp_analyse::{Analysis, Crowd, Disturbance, Region, State, Taken, Times};
+use fathomp_analyse::{Analysis, Crowd, Decider, Disturbance, Region, State, Taken, Times};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Relative standard deviation of a single run's time on a steady machine.
@@ -386,8 +386,12 @@ fn outside_without_processor(analysis: &Analysis) -> (f64, f64) {
 /// processor is left out unless the program's own threads, as a `crowd`, took it from each
 /// other: what other programs take says nothing of this one.
 fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
-    let wall = region.wall_ns as f64;
     let time = region.outermost_ns as f64;
+    // Of a recursive region, times of executions inside are counted with the outermost.
+    let wall = match region.is_recursive() {
+        true => time,
+        false => region.wall_ns as f64,
+    };
     let outermost = time / wall.max(1.0);
     let all: &Times = &region.inclusive;
     let team = (all.total_ns() as f64 / wall.max(1.0)).max(1.0);
@@ -395,7 +399,11 @@ fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
         let ns: f64 = states.iter().map(|state| all[*state] as f64).sum();
         ns / team * outermost
     };
-    let executions = region.instances as f64 * outermost;
+    let alone = region.deciders.get(&Decider::Levels);
+    let executions = match (region.is_recursive(), alone) {
+        (true, Some(alone)) => region.instances.saturating_sub(alone.executions).max(1) as f64,
+        _ => region.instances as f64 * outermost,
+    };
     let explicit = region
         .wait_counts
         .get(&State::ExplicitBarrier)

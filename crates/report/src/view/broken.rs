@@ -70,7 +70,7 @@ fn death(analysis: &Analysis) -> Option<String> {
 /// It may hang.
 fn still(ns: u64) -> String {
     format!(
-        " after {} in which no region, task, barrier or lock began or ended: it hangs, or computes long without any",
+        " after {} in which no region began or ended and no thread came to a barrier: it hangs, or computes long without either",
         units::duration(ns as f64)
     )
 }

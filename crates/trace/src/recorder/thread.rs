@@ -265,7 +265,14 @@ impl ThreadRecorder {
     /// because only one in `weight` such spans is measured.
     #[inline]
     pub fn overhead(&self, begin: Ticks, end: Ticks, weight: u32) {
-        let ticks = end.since(begin).0.saturating_mul(u64::from(weight));
+        /// A thread that takes longer has lost its processor meanwhile: that stands for itself.
+        const LONGEST_US: f64 = 10.0;
+        let span = end.since(begin).0;
+        let times = match span > self.recorder.ticks(LONGEST_US) {
+            true => 1,
+            false => u64::from(weight),
+        };
+        let ticks = span.saturating_mul(times);
         self.accumulate(self.innermost(), State::Overhead, ticks, u64::from(weight));
     }
 

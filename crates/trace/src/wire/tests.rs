@@ -30,6 +30,8 @@ prop_compose! {
             tasks_created: u64::from(numbers[8] % 2),
             tasks_run: u64::from(numbers[9] % 2),
             set: u64::from(numbers[10] % 3) << 48,
+            decider: Decider::from_number((numbers[11] % 11) as u8),
+            floats: (numbers[11] >> 8 & 0xf) as u8,
             dsm: Some(Box::new(DsmCounts(dsm))).filter(|counts| !counts.is_zero()),
             ..Instance::default()
         };
