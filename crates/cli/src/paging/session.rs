@@ -253,8 +253,19 @@ fn nothing_recorded(live: &Path, most: u64) -> String {
 
 /// Why nothing of the tasks' states was recorded, if what was chosen leaves none.
 fn nothing_chosen(recording: &Recording, wall_ns: u64) -> Option<String> {
-    let from_ns = recording.meta().selection.from_ns;
-    if from_ns >= wall_ns {
+    let part = &recording.meta().selection;
+    let from_ns = part.from_ns;
+    let threads = recording.tasks().iter();
+    let threads = threads.filter(|task| task.kind == TaskKind::Thread);
+    let begin = threads.map(|task| task.begin).min()?;
+    if let Some(to_ns) = part.to_ns.filter(|to_ns| *to_ns <= begin) {
+        return Some(format!(
+            "Only totals were recorded of paging: the part to record, which counts from when recording began, was over after {}, but the program began after {}; give another --window.",
+            duration(to_ns as f64),
+            duration(begin as f64)
+        ));
+    }
+    if from_ns >= wall_ns.saturating_add(begin) {
         return Some(format!(
             "Only totals were recorded of paging: the part to record begins at {}, but the program ended after {}; give another --window.",
             duration(from_ns as f64),

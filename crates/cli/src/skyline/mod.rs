@@ -136,8 +136,12 @@ impl Opened {
             && let Some(origin) = origin
         {
             let part = &meta.selection;
-            settings.from_ns = part.from_ns.saturating_sub(origin);
-            settings.to_ns = part.to_ns.map(|to| to.saturating_sub(origin).max(1));
+            let to_ns = part.to_ns.map(|to| to.saturating_sub(origin));
+            // A part before the program began holds nothing.
+            if to_ns != Some(0) {
+                settings.from_ns = part.from_ns.saturating_sub(origin);
+                settings.to_ns = to_ns;
+            }
         }
         settings
     }

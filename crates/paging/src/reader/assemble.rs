@@ -31,11 +31,11 @@ pub(super) struct Content {
     pub(super) sampled: (u64, u64),
     /// The part of the run that was to be recorded, in nanoseconds of the recording.
     pub(super) window: (u64, u64),
-    /// The tap tells of it, not samplers alone.
-    pub(super) is_tapped: bool,
     /// Samples after the last interval tell what no interval does.
     pub(super) outlived: bool,
     pub(super) selected: bool,
+    /// Its writer did not say so or otherwise.
+    pub(super) is_undecided: bool,
     pub(super) totals: Option<Totals>,
     pub(super) end: EndNote,
 }
@@ -92,7 +92,11 @@ pub(super) fn assemble(
             let names = names.clone();
             let (task, mut content) = of_task(id, process, &one, task, names, problems);
             content.window = window(meta);
-            content.is_tapped = source == BY_TAP && task.kind == TaskKind::Thread;
+            // Whoever never learnt whether it was chosen, such as `mpirun` of a choice by ranks, has
+            // recorded nothing.
+            let is_undecided = meta.selection.tasks.is_some() && content.is_undecided;
+            let has_stays = !content.intervals.is_empty() || content.bins.is_some();
+            content.selected &= has_stays || source != BY_TAP || !is_undecided;
             let has_intervals = !content.intervals.is_empty() || content.bins.is_some();
             if source != BY_TAP && !has_intervals && task.kind == TaskKind::Thread {
                 problems.strangers += 1;
@@ -277,10 +281,10 @@ fn of_task(
             TaskKind::Sampled => CounterSet::NONE,
         },
         window: (0, u64::MAX),
-        is_tapped: false,
         outlived: matches!(ending, Ending::Lost | Ending::Running),
         sampled: task.sampled.unwrap_or((0, u64::MAX)),
         selected: note.selected.unwrap_or(true),
+        is_undecided: note.selected.is_none(),
         totals: note.totals,
         end: end_note,
         intervals: task.intervals,

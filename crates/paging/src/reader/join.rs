@@ -193,7 +193,8 @@ impl<'a, F: FnMut(&Interval)> Joiner<'a, F> {
         }
         // A task that was killed, or never told anything, did more than its
         // intervals say.
-        let all = content.outlived || !content.is_tapped && last.is_none();
+        let told = content.totals.is_some_and(|totals| totals.stays > 0);
+        let all = content.outlived || last.is_none() && !told;
         // Samples are of this task up to here.
         let until = content.sampled.1.min(to);
         if self.at < from {

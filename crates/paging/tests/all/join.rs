@@ -5,7 +5,7 @@ use fathomp_paging::reader::{Recording, View};
 use fathomp_paging::stream::ProcessNote;
 use fathomp_paging::testing::Builder;
 use fathomp_paging::{
-    Activity, Cause, Counter, CounterSet, Counts, Ending, Interval, State, TaskId,
+    Activity, Cause, Counter, CounterSet, Counts, Ending, Interval, Selection, State, TaskId,
 };
 use proptest::prelude::*;
 
@@ -139,6 +139,17 @@ fn samples_of_a_task_that_was_not_to_be_recorded_are_no_record_of_it() {
     task.sample(250, counts(FAULTS, 10))
         .sample(500, Counts::ZERO);
     assert_eq!(visit(&builder.build(), View::ALL), []);
+}
+
+#[test]
+fn who_never_learnt_whether_it_was_chosen_recorded_nothing() {
+    let mut builder = Builder::new();
+    builder.meta().selection.tasks = Selection::parse_tasks("rank:1").ok();
+    builder.task();
+    builder.task().stay(500, COMPUTE, counts(FAULTS, 1));
+    let recording = builder.build();
+    let is_selected = [0, 1].map(|task| recording.is_selected(TaskId(task)));
+    assert_eq!(is_selected, [false, true]);
 }
 
 #[test]
@@ -335,7 +346,7 @@ proptest! {
         }
         let faults = life.stays.iter().filter(|stay| stay.1);
         let faults: u128 = faults.clone().map(|stay| u128::from(stay.2)).sum();
-        let of_stays = |stay: &&Interval| stay.cause != Cause::NONE;
+        let of_stays = |stay: &&Interval| ![Cause::NONE, Cause::UNSEEN].contains(&stay.cause);
         let told: Vec<Interval> = found.iter().filter(of_stays).copied().collect();
         prop_assert_eq!(sum(&told, FAULTS), faults);
         let reads = life.stays.iter().filter(|stay| stay.1);

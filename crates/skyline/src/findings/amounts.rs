@@ -102,7 +102,7 @@ fn task(analysis: &Analysis, facts: &CounterFacts, say: &mut impl FnMut(Fact, St
     let threads: Vec<_> = analysis
         .tasks
         .iter()
-        .filter(|task| task.kind == TaskKind::Thread && task.bins > 0)
+        .filter(|task| task.kind == TaskKind::Thread && task.recorded_ns() > 0)
         .collect();
     let count = |place: usize| {
         threads[place]
