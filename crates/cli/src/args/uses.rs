@@ -10,26 +10,7 @@ use super::Arguments;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory};
 use options::OPTIONS;
-
-/// What an option needs.
-#[derive(Clone, Copy, Debug)]
-enum When {
-    /// One of these is given.
-    With(&'static [&'static str]),
-    /// None of these is given.
-    Without(&'static [&'static str]),
-    /// An option has one of these values, or one of the others is given.
-    Is(
-        &'static str,
-        &'static [&'static str],
-        &'static [&'static str],
-    ),
-    /// It has a value of its own for which the rest is not asked.
-    Unless(&'static str),
-    /// The text of an option holds this sign; what that is called.
-    Holds(&'static str, char, &'static str),
-}
-use When::{Holds, Is, Unless, With, Without};
+use options::When::{self, Holds, Is, Unless, With, Without};
 
 /// Says which option was given that would change nothing, if there is one.
 pub(crate) fn unused(matches: &ArgMatches) -> Option<String> {

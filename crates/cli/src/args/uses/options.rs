@@ -1,6 +1,24 @@
 //! Every option of every command, once, with what it needs to change anything.
 
-use super::When::{self, Holds, Is, Unless, With, Without};
+/// What an option needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// One of these is given.
+    With(&'static [&'static str]),
+    /// None of these is given.
+    Without(&'static [&'static str]),
+    /// An option has one of these values, or one of the others is given.
+    Is(
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+    ),
+    /// It has a value of its own for which the rest is not asked.
+    Unless(&'static str),
+    /// The text of an option holds this sign; what that is called.
+    Holds(&'static str, char, &'static str),
+}
+use When::{Holds, Is, Unless, With, Without};
 
 /// Some options of some commands.
 pub(super) struct Options {
