@@ -217,13 +217,10 @@ impl Estimate {
             .filter_map(|_| resampler.draw_grouped_median(processes))
             .collect();
         let value = grouped_median(processes)?;
-        let Interval { low, high } = percentile_interval(&replicates)?;
-        // Of few samples a resampled median can miss the one that there is.
-        let interval = Interval {
-            low: low.min(value),
-            high: high.max(value),
-        };
-        Some(Self { value, interval })
+        Some(Self {
+            value,
+            interval: percentile_interval(&replicates)?.around(value),
+        })
     }
 }
 

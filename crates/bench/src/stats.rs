@@ -17,6 +17,15 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// The interval with the value that it is of: of few samples, what is resampled can miss it.
+    #[must_use]
+    pub fn around(self, value: f64) -> Self {
+        Self {
+            low: self.low.min(value),
+            high: self.high.max(value),
+        }
+    }
+
     /// True if `value` lies inside or on the ends.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {

@@ -235,7 +235,10 @@ pub fn validate_counts(counted: &Counted, priced: Priced<'_>) -> Result<Validate
     if protocol == Protocol::Home && counted.protocol == Protocol::Homeless {
         return Err(published::SdpError::Protocol.into());
     }
-    let prices = priced.cluster.prices(protocol, priced.diff_bytes)?.prices;
+    let prices = priced
+        .cluster
+        .prices_asked(protocol, priced.diff_bytes)?
+        .prices;
     let mut rows = Vec::new();
     let mut without = 0;
     for program in &counted.programs {
@@ -482,7 +485,10 @@ fn published<'a>(
         counted => counted?,
     };
     let protocol = priced.protocol.unwrap_or(counted.protocol);
-    let prices = priced.cluster.prices(protocol, priced.diff_bytes)?.prices;
+    let prices = priced
+        .cluster
+        .prices_asked(protocol, priced.diff_bytes)?
+        .prices;
     let mut runs_counted: Vec<counts::Run> = Vec::new();
     for program in counted.programs {
         runs_counted.extend(program.runs);

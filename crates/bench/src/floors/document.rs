@@ -196,9 +196,10 @@ fn ratio(ours: &Side, floor: &Side) -> Option<Estimated> {
         })
         .collect();
     let over = grouped_median(&floor.processes).filter(|floor| *floor > 0.0)?;
-    let interval = percentile_interval(&replicates)?;
+    let value = grouped_median(&ours.processes)? / over;
+    let interval = percentile_interval(&replicates)?.around(value);
     Some(Estimated {
-        value: grouped_median(&ours.processes)? / over,
+        value,
         low: interval.low,
         high: interval.high,
     })

@@ -193,12 +193,15 @@ impl Percent {
                 percentile_interval(&replicates)
             })
             .flatten();
+        let middle = median(&ratios)?;
         Some(Self {
-            value: percent(median(&ratios)?),
-            interval: interval.map(|interval| Interval {
-                low: percent(interval.low),
-                high: percent(interval.high),
-            }),
+            value: percent(middle),
+            interval: interval
+                .map(|one| one.around(middle))
+                .map(|interval| Interval {
+                    low: percent(interval.low),
+                    high: percent(interval.high),
+                }),
         })
     }
 

@@ -125,7 +125,7 @@ impl Compared {
                 against: *index,
                 best: index == best,
                 value: worth(own) / worth(peer),
-                interval: percentile_interval(&replicates)?,
+                interval: percentile_interval(&replicates)?.around(worth(own) / worth(peer)),
                 quiet: quiet.map(|(mine, other)| raised(mine) / raised(other)),
                 at_floor: worth(own) <= floor && worth(peer) <= floor,
             });
@@ -233,11 +233,12 @@ pub(super) fn verdicts(
                     })
                 })
                 .collect();
+            let mean = over_rows(&|row| geometric_mean(&row.values))?;
             Some(Verdict {
                 suite,
                 threads,
-                geometric_mean: over_rows(&|row| geometric_mean(&row.values))?,
-                interval: percentile_interval(&means)?,
+                geometric_mean: mean,
+                interval: percentile_interval(&means)?.around(mean),
                 quiet: over_rows(&|row| geometric_mean(&row.quiet)),
                 rows: rows.len(),
                 above_limit,

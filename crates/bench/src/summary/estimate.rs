@@ -88,7 +88,7 @@ impl Evidence {
             quantity,
             estimate: Estimate {
                 value,
-                interval: percentile_interval(&replicates)?,
+                interval: percentile_interval(&replicates)?.around(value),
                 quiet: quantity.quiet(row, case, processes),
                 reference_ns: quantile(&references, 0.5),
                 moments: Moments::of(&all)?,

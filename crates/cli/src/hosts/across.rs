@@ -7,7 +7,7 @@ use crate::failure::{Failure, exit};
 use crate::launch::told_alone;
 use crate::program::Program;
 use fathomp_hosts::{Host, Hosts};
-use fathomp_launch::Plan;
+use fathomp_launch::{Plan, Protocol};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -85,10 +85,11 @@ impl Across {
 
     /// The options of `fathomp run` and `fathomp record` for that.
     pub(crate) fn options(&self, cluster: Cluster) -> Vec<OsString> {
-        let mut words: Vec<OsString> = ["--dsm", cluster.dsm.name(), "--dsm-memory"]
-            .map(OsString::from)
-            .into();
-        words.push(cluster.dsm_memory.to_string().into());
+        let mut words: Vec<OsString> = ["--dsm", cluster.dsm.name()].map(OsString::from).into();
+        if cluster.dsm == Protocol::Homeless {
+            words.push("--dsm-memory".into());
+            words.push(cluster.dsm_memory.to_string().into());
+        }
         if cluster.dsm_plain {
             words.push("--dsm-plain".into());
         }
@@ -250,7 +251,7 @@ mod tests {
             .collect();
         assert_eq!(
             words.join("|"),
-            "--quiet|run|--threads|1|--dsm|home|--dsm-memory|64|--dsm-plain|--hosts|a,b|--ssh|ssh -p 7|--start-timeout|30|--"
+            "--quiet|run|--threads|1|--dsm|home|--dsm-plain|--hosts|a,b|--ssh|ssh -p 7|--start-timeout|30|--"
         );
     }
 

@@ -266,9 +266,10 @@ fn estimate(values: &[f64]) -> Option<Estimate> {
     let replicates: Vec<f64> = (0..REPLICATES)
         .filter_map(|_| median(&resampler.draw(values)))
         .collect();
+    let value = median(values)?;
     Some(Estimate {
-        value: median(values)?,
-        interval: percentile_interval(&replicates)?,
+        value,
+        interval: percentile_interval(&replicates)?.around(value),
     })
 }
 

@@ -156,7 +156,9 @@ fn ratio(ratios: &[f64]) -> Option<Ratio> {
         .collect();
     Some(Ratio {
         value,
-        interval: percentile_interval(&draws).filter(|_| ratios.len() > 1),
+        interval: percentile_interval(&draws)
+            .filter(|_| ratios.len() > 1)
+            .map(|interval| interval.around(value)),
     })
 }
 

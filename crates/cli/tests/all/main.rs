@@ -16,6 +16,7 @@ mod hosts_recording;
 mod install;
 mod launching;
 mod nonsense;
+mod options;
 mod overheads;
 mod paging;
 mod paging_damage;

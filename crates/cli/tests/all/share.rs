@@ -70,8 +70,9 @@ fn every_strategy_leaves_results_as_they_are() {
     let program = sums(path);
     let alone = run(path, &format!("run -- {} 300", program.display())).text();
     for strategy in STRATEGIES {
+        let slice = if strategy == "gang" { "--slice 5 " } else { "" };
         let line = format!(
-            "share --force --slice 5 --strategy {strategy} --threads 3 -o {strategy}.html -- {0} 300 -- {0} 300 -- true",
+            "share --force {slice}--strategy {strategy} --threads 3 -o {strategy}.html -- {0} 300 -- {0} 300 -- true",
             program.display()
         );
         let ended = run(path, &line);
@@ -230,15 +231,11 @@ fn a_stop_reaches_all_of_them() {
     for strategy in STRATEGIES {
         let mut command = fathomp(path);
         command
-            .args([
-                "share",
-                "--force",
-                "--slice",
-                "10000",
-                "--strategy",
-                strategy,
-                "--",
-            ])
+            .args(["share", "--force", "--strategy", strategy])
+            .args(match strategy {
+                "gang" => &["--slice", "10000", "--"][..],
+                _ => &["--"],
+            })
             .arg(&program)
             .args(["100000000", "--"])
             .arg(&program)

@@ -122,7 +122,9 @@ pub fn predict_nodes(
 ) -> Result<NodesPredicted, NodesError> {
     let counted = protocol_of(analyses)?;
     let protocol = question.protocol.unwrap_or(counted);
-    let prices = question.cluster.prices(protocol, question.diff_bytes)?;
+    let prices = question
+        .cluster
+        .prices_asked(protocol, question.diff_bytes)?;
     let mut named: BTreeMap<&str, Vec<&Analysis>> = BTreeMap::new();
     for analysis in analyses {
         let name = analysis.program.name.as_str();

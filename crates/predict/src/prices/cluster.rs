@@ -324,6 +324,21 @@ impl Cluster {
         }
     }
 
+    /// [`Cluster::prices`] for diffs of a size that somebody asked for, if they have one.
+    ///
+    /// # Errors
+    /// As that, and if the protocol sends no diffs to homes.
+    pub fn prices_asked(
+        &self,
+        protocol: Protocol,
+        diff_bytes: Option<u32>,
+    ) -> Result<PricesOf, ClusterError> {
+        match protocol == Protocol::Homeless && diff_bytes.is_some() {
+            true => Err(ClusterError::NoDiffs),
+            false => self.prices(protocol, diff_bytes),
+        }
+    }
+
     /// What the events of `protocol` cost, with diffs of `diff_bytes` (none: of
     /// a page).
     ///
@@ -335,9 +350,6 @@ impl Cluster {
         protocol: Protocol,
         diff_bytes: Option<u32>,
     ) -> Result<PricesOf, ClusterError> {
-        if protocol == Protocol::Homeless && diff_bytes.is_some() {
-            return Err(ClusterError::NoDiffs);
-        }
         let diff_bytes = diff_bytes.unwrap_or(self.page_bytes);
         let measured = match protocol {
             Protocol::Homeless => self.homeless.map(|homeless| Prices {

@@ -238,7 +238,7 @@ pub fn predict(
         return Err(SdpError::F(*wrong));
     }
     check_threads(&counts.programs, &question.at)?;
-    let prices = cluster.prices(protocol, question.diff_bytes)?;
+    let prices = cluster.prices_asked(protocol, question.diff_bytes)?;
     let (mut programs, mut unfitted) = (Vec::new(), Vec::new());
     for program in &counts.programs {
         let asked = Asked {

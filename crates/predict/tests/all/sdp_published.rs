@@ -307,3 +307,96 @@ fn prices_derived_for_the_measured_cluster_are_near_the_measured() {
         }
     }
 }
+
+#[test]
+fn f_is_fitted_where_it_can_be_and_programs_without_faults_do_not_stop_it() {
+    let cluster = Cluster::find(Path::new("gige_amd")).unwrap();
+    let mut counted = counts();
+    // The counts of all threads together, for the aggregate model.
+    for run in counted.programs.iter_mut().flat_map(|one| &mut one.runs) {
+        run.rows.iter_mut().for_each(|row| row.scope = Scope::All);
+    }
+    let asked = Question {
+        f: F::Fit,
+        ..question(Model::Aggregate)
+    };
+    let predicted = predict(&counted, &cluster, &asked).unwrap();
+    let of = |name: &str| {
+        let program = predicted.programs.iter().find(|one| one.program == name);
+        program.unwrap().points[0].clone()
+    };
+    assert_eq!((of("A EP").f, of("A EP").speedup), (None, 2.0));
+    assert!((of("A SP").f.unwrap() - 1.08).abs() < 0.01);
+    let said = predicted.warnings.join(" ");
+    assert!(said.contains("No f is fitted for A EP, C EP"), "{said}");
+    // Without observed speedups nothing can be fitted, which others do not suffer from.
+    for run in &mut counted.programs[1].runs {
+        run.speedup_observed = None;
+    }
+    let fewer = predict(&counted, &cluster, &asked).unwrap();
+    assert!(fewer.programs[1].points.is_empty());
+    let name = &fewer.programs[1].program;
+    let said = fewer.warnings.join(" ");
+    assert!(
+        said.contains(&format!("Nothing is predicted for {name}")),
+        "{said}"
+    );
+}
+
+#[test]
+fn errors_by_class_are_those_of_table_4() {
+    let predicted = critical();
+    let rows: Vec<_> = predicted
+        .table4
+        .iter()
+        .map(|row| (&row.class[..], &row.subset[..]))
+        .collect();
+    let subsets = ["all", "without LU", "without LU and CG"];
+    let expected: Vec<_> = ["A", "C"]
+        .iter()
+        .flat_map(|class| subsets.map(|subset| (*class, subset)))
+        .collect();
+    assert_eq!(rows, expected);
+    for line in table(TABLE_4) {
+        if line["system"] != "CLOMP" || line["model"] != "critical" {
+            continue;
+        }
+        let row = predicted
+            .table4
+            .iter()
+            .find(|row| row.class == line["class"] && row.subset == line["subset"])
+            .unwrap();
+        for (threads, error, _) in &row.errors {
+            let printed = number(&line, &format!("threads{threads}"));
+            assert!((error - printed).abs() < 0.03, "{line:?}: {error}");
+        }
+    }
+    let published = validate_all();
+    assert!(published.is_of_counts() && published.rows.len() == 39);
+}
+
+/// All published models at once, beside what was observed.
+fn validate_all() -> fathomp_predict::validate::Validated {
+    use fathomp_predict::validate::{Priced, validate_counts};
+    let cluster = Cluster::find(Path::new("gige_amd")).unwrap();
+    let priced = Priced {
+        cluster: &cluster,
+        protocol: None,
+        diff_bytes: None,
+        without: fathomp_predict::nodes::NodesTerms::NONE,
+        counted: None,
+    };
+    let mut counted = counts();
+    let validated = validate_counts(&counted, priced).unwrap();
+    for run in counted.programs.iter_mut().flat_map(|one| &mut one.runs) {
+        run.speedup_observed = None;
+    }
+    let refused = validate_counts(&counted, priced).unwrap_err();
+    assert!(refused.to_string().contains("speedup_observed"));
+    let sized = Priced {
+        diff_bytes: Some(64),
+        ..priced
+    };
+    assert!(validate_counts(&counted, sized).is_err());
+    validated
+}

@@ -2,6 +2,22 @@
 
 use unicode_width::UnicodeWidthStr;
 
+/// Narrowest width anything is laid out for.
+pub(super) const WIDTH_MIN: usize = 60;
+
+/// Width for a file or a pipe: tables have all their columns, and sentences are broken as on a
+/// terminal of 100 columns.
+pub const NO_TERMINAL: usize = 1 << 16;
+
+/// Width of sentences and curves where tables may have `width`.
+pub(super) fn readable(width: usize) -> usize {
+    const WITHOUT_TERMINAL: usize = 100;
+    match width >= NO_TERMINAL - WIDTH_MIN {
+        true => WITHOUT_TERMINAL,
+        false => width,
+    }
+}
+
 /// A table: one column of names, which takes what width is left, and columns
 /// of numbers, of which the least important go first if there is too little; a line below says
 /// which.
@@ -164,8 +180,32 @@ impl Grid {
             "(no room for {}: a wider terminal, a pipe or a file gets all columns)",
             gone.join(", ")
         );
-        super::wrapped(&line, width, " ")
+        wrapped(&line, width, " ")
     }
+}
+
+/// `text` in paragraphs of at most `width` columns.
+pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    let width = readable(width);
+    let text = crate::view::words::bound(text);
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let joined = columns(&line) + 1 + columns(word);
+        if !line.is_empty() && indent.len() + joined > width {
+            lines.push_str(&line);
+            lines.push('\n');
+            lines.push_str(indent);
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push_str(&line);
+    lines.push('\n');
+    lines.replace('\u{a0}', " ")
 }
 
 /// Columns `text` takes on a terminal.

@@ -20,7 +20,7 @@ pub use crate::units::{bytes, duration, percent, short_count};
 pub use advice::advice;
 pub use evaluation::evaluation;
 pub use executions::executions;
-pub use grid::Grid;
+pub use grid::{Grid, NO_TERMINAL};
 pub use nodes::nodes;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
@@ -31,23 +31,7 @@ pub use skyline::{SkylineOptions, gang, skyline};
 pub use spark::Glyphs;
 pub use validation::validation;
 
-use crate::view::words;
-
-/// Narrowest width anything is laid out for.
-const WIDTH_MIN: usize = 60;
-
-/// Width for a file or a pipe: tables have all their columns, and sentences are broken as on a
-/// terminal of 100 columns.
-pub const NO_TERMINAL: usize = 1 << 16;
-
-/// Width of sentences and curves where tables may have `width`.
-fn readable(width: usize) -> usize {
-    const WITHOUT_TERMINAL: usize = 100;
-    match width >= NO_TERMINAL - WIDTH_MIN {
-        true => WITHOUT_TERMINAL,
-        false => width,
-    }
-}
+use grid::{WIDTH_MIN, readable, wrapped};
 
 /// `text` on one line, with what could command a terminal replaced.
 pub(crate) fn printable(text: &str) -> String {
@@ -60,30 +44,6 @@ pub(crate) fn printable(text: &str) -> String {
 fn hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-/// `text` in paragraphs of at most `width` columns.
-fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut line = String::new();
-    let width = readable(width);
-    let text = words::bound(text);
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let joined = grid::columns(&line) + 1 + grid::columns(word);
-        if !line.is_empty() && indent.len() + joined > width {
-            lines.push_str(&line);
-            lines.push('\n');
-            lines.push_str(indent);
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push_str(&line);
-    lines.push('\n');
-    lines.replace('\u{a0}', " ")
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn counts(predicted: &Predicted) -> Grid {
     let shown: Vec<Event> = priced(predicted).collect();
     let mut grid = table(predicted);
     for event in &shown {
-        grid = grid.column(capital(event.words(predicted.protocol)), 0);
+        grid = grid.column(capital(event.words(predicted.protocol)), expendable(*event));
     }
     let mut last = None;
     for (name, point) in rows(predicted) {
@@ -109,6 +109,16 @@ fn counts(predicted: &Predicted) -> Grid {
         add(&mut grid, predicted, name, point.threads, cells);
     }
     grid
+}
+
+/// What usually costs least goes first.
+fn expendable(event: Event) -> u8 {
+    match event {
+        Event::Fetch => 4,
+        Event::RemoteWrite => 5,
+        Event::DiffToHome => 6,
+        Event::LocalWrite => 7,
+    }
 }
 
 /// What to call a model, with its f if all programs have the same.
@@ -210,14 +220,7 @@ fn terms(predicted: &Predicted) -> Grid {
     }
     grid = grid.column("Divided work", 3);
     for event in priced(predicted) {
-        // What usually costs least goes first.
-        let expendable = match event {
-            Event::Fetch => 4,
-            Event::RemoteWrite => 5,
-            Event::DiffToHome => 6,
-            Event::LocalWrite => 7,
-        };
-        grid = grid.column(capital(event.words(predicted.protocol)), expendable);
+        grid = grid.column(capital(event.words(predicted.protocol)), expendable(event));
     }
     grid = grid.column("Time", 3).column("Speedup", 0);
     if bounded {
