@@ -1,6 +1,6 @@
 //! Faults: diffs are fetched from each writer, and whole pages from their owners.
 
-use super::hand_on::Asked;
+use super::last::{Asked, covers};
 use super::{Actions, Homeless, State};
 use crate::message::Message;
 use crate::order::{ITSELF, Version, peer};
@@ -255,7 +255,11 @@ impl<B> Homeless<B> {
 
     /// Something of pages has arrived. Others wait for no more than they did before, unless
     /// pinned pages of mine are up to date now.
-    pub(super) fn arrived(&mut self, pages: PageRange, actions: &mut Actions<B>) -> Result<(), Violation> {
+    pub(super) fn arrived(
+        &mut self,
+        pages: PageRange,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         if self.is_pulling() {
             // Nothing else is completed before: a thread that sees one write has to see those
             // before it, here too.
@@ -389,13 +393,6 @@ impl<B> Homeless<B> {
             }
         }
     }
-}
-
-/// True if one of `versions` is of `version`'s node and at least as new.
-pub(super) fn covers(versions: &[Version], version: Version) -> bool {
-    versions
-        .iter()
-        .any(|(writer, interval)| *writer == version.0 && *interval >= version.1)
 }
 
 /// Adds a version, in place of an older one of the same node.
