@@ -190,8 +190,9 @@ pub fn sharing_misses_per_mb(shape: CacheShape, pattern: Pattern) -> Option<f64>
     };
     // A thread has touched all of its own array after as many passes as there are threads: until
     // then that misses, too.
-    let before = threads.max(WARMING_UP);
-    for pass in 0..before + PASSES {
+    // Shares differ by a chunk: in as many passes each thread has had all.
+    let (before, counted) = (threads.max(WARMING_UP), threads.max(PASSES));
+    for pass in 0..before + counted {
         let counts = pass >= before;
         let (mine, next) = (pattern.changed(0, pass), pattern.read(0, pass));
         // In the change phase the others write their shares while this thread writes its own:
@@ -213,7 +214,7 @@ pub fn sharing_misses_per_mb(shape: CacheShape, pattern: Pattern) -> Option<f64>
         }
     }
     let more = shared_misses.saturating_sub(own_misses) as f64;
-    Some(more / PASSES as f64 / (array as f64 / 1e6))
+    Some(more / counted as f64 / (array as f64 / 1e6))
 }
 
 #[cfg(test)]

@@ -429,7 +429,7 @@ mod tests {
         let (fixed, _) = names("mcbench-misses");
         assert_eq!(
             fixed,
-            "array 32 KiB, simulated with a cache of 64 KiB and 4 ways for each thread, which does not hold the 4 MiB measured"
+            "array 32 KiB, simulated with a cache of 64 KiB and 4 ways for each thread, which does not hold the 8 MiB measured"
         );
         for figure in &all {
             assert!(figure.family && figure.series.len() <= CURVES);

@@ -125,8 +125,8 @@ pub struct LawFinding {
     pub best: Fit,
     /// Others that fit about as well.
     pub others: Vec<Law>,
-    /// What the paper expects.
-    pub expected: Law,
+    /// What the paper expects, if it says anything of such chunks.
+    pub expected: Option<Law>,
     /// Numbers of threads.
     pub points: usize,
     /// The fewest and the most of them.
@@ -161,7 +161,7 @@ impl LawFinding {
             chunk,
             best,
             others: others.map(|fit| fit.law).collect(),
-            expected: Law::expected(protocol, chunk),
+            expected: all_write(protocol, chunk, last.0).then(|| Law::expected(protocol, chunk)),
             points: costs.len(),
             range: [first.0, last.0],
             growth: last.1 / first.1,
@@ -171,9 +171,10 @@ impl LawFinding {
 
     /// How much costs grow by the expected law over the same n.
     #[must_use]
-    pub fn expected_growth(&self) -> f64 {
+    pub fn expected_growth(&self) -> Option<f64> {
         let [fewest, most] = self.range;
-        self.expected.at(most) / self.expected.at(fewest)
+        let law = self.expected?;
+        Some(law.at(most) / law.at(fewest))
     }
 
     /// Whether there is enough to tell laws apart.
@@ -185,9 +186,12 @@ impl LawFinding {
     /// Whether the expected law cannot be told from the best, and costs grow as much as it says.
     #[must_use]
     pub fn is_expected(&self) -> bool {
-        let fits = self.best.law == self.expected || self.others.contains(&self.expected);
-        let apart = (self.growth / self.expected_growth()).ln().abs();
-        self.is_certain() && fits && apart <= AS_GOOD.ln() + self.noise
+        let Some((law, growth)) = self.expected.zip(self.expected_growth()) else {
+            return false;
+        };
+        let fits = self.best.law == law || self.others.contains(&law);
+        let apart = (self.growth / growth).ln().abs();
+        self.is_certain() && fits && apart <= FITS.ln()
     }
 
     /// Whether any law fits.
@@ -206,34 +210,28 @@ impl LawFinding {
     }
 
     /// How costs grow, and how they do as published.
-    fn course(&self) -> String {
-        let [fewest, most] = self.range;
-        let (growth, expected) = (self.growth, self.expected_growth());
-        let more = growth > expected;
-        let (what, instead) = match (growth >= 1.0, expected >= 1.0) {
-            (true, true) if more => ("grow faster than", times(expected)),
-            (true, true) => ("grow more slowly than", times(expected)),
-            (false, false) if more => ("fall more slowly than", times(1.0 / expected)),
-            (false, false) => ("fall faster than", times(1.0 / expected)),
-            (true, false) => (
-                "grow and do not fall as",
-                format!("falling {}", times(1.0 / expected)),
-            ),
-            (false, true) => (
-                "fall and do not grow as",
-                format!("growing {}", times(expected)),
-            ),
+    fn course(&self, expected: f64) -> String {
+        let ([fewest, most], growth) = (self.range, self.growth);
+        let what = match (growth >= 1.0, expected >= 1.0) {
+            (true, true) if growth > expected => "grow faster than published, ",
+            (true, true) => "grow more slowly than published, ",
+            (false, false) if growth > expected => "fall more slowly than published, ",
+            (false, false) => "fall faster than published, ",
+            (true, false) => "grow, and would fall as published: ",
+            (false, true) => "fall, and would grow as published: ",
         };
         format!(
-            "from n = {fewest} to {most} costs {what} published, {} instead of {instead}",
-            times(growth.max(1.0 / growth))
+            "from n = {fewest} to {most} costs {what}{} times instead of {}",
+            far(growth.max(1.0 / growth)),
+            far(expected.max(1.0 / expected))
         )
     }
 
     /// What is found, and where it is not what is expected, why that may be.
     #[must_use]
     pub fn sentence(&self, protocol: Option<&str>) -> String {
-        let (case, expected) = (self.case(), self.expected.name());
+        let case = self.case();
+        let published = self.expected.zip(self.expected_growth());
         if !self.is_certain() {
             let why = match self.points < TOLD_POINTS {
                 true => format!("{} values of n are too few", self.points),
@@ -242,16 +240,24 @@ impl LawFinding {
                     far(self.noise.exp())
                 ),
             };
-            return format!(
-                "{case}: {why} to tell which law costs follow; {expected} is published, and {}.",
-                self.course()
-            );
+            let found = format!("{case}: {why} to tell which law costs follow");
+            return match published {
+                None => format!("{found}."),
+                Some((law, growth)) => {
+                    let (name, course) = (law.name(), self.course(growth));
+                    format!("{found}; {name} is published, and {course}.")
+                }
+            };
         }
         if !self.is_lawful() {
             return format!(
-                "{case}: none of the laws fits, the best, {}, by a factor of {} on the average; {expected} is published.",
+                "{case}: none of the laws fits, the best, {}, by a factor of {} on the average; {}.",
                 self.best.law.name(),
                 far(self.best.residual.exp()),
+                match self.expected {
+                    Some(law) => format!("{} is published", law.name()),
+                    None => NO_LAW.to_owned(),
+                }
             );
         }
         let also = match self.others.as_slice() {
@@ -265,11 +271,15 @@ impl LawFinding {
         if self.is_expected() {
             return format!("{found}, as published.");
         }
-        let why = match (protocol, self.expected) {
-            (Some("homeless"), Law::Linear) => {
+        let Some((law, growth)) = published else {
+            return format!("{found}; {NO_LAW}.");
+        };
+        let faster = self.growth > growth;
+        let why = match (protocol, law) {
+            (Some("homeless"), Law::Linear) if !faster => {
                 " Changes are asked of all writers of a page at once, so that these requests overlap; the published system waits for one after the other."
             }
-            (Some("home"), Law::Others) => {
+            (Some("home"), Law::Others) if faster => {
                 " Each page's home gets diffs from all others and answers all fetches: where nodes wait for each other there, costs grow with n."
             }
             (Some(_), _) => {
@@ -279,15 +289,21 @@ impl LawFinding {
                 " Threads that share a cache, or a processor, see less of it than the caches of a machine with one processor each."
             }
         };
-        format!("{found}; {expected} is published: {}.{why}", self.course())
+        let (expected, course) = (law.name(), self.course(growth));
+        match self.best.law == law {
+            true => format!("{case}: nearest to {expected}, but {course}.{why}"),
+            false => format!("{found}; {expected} is published: {course}.{why}"),
+        }
     }
 }
 
-fn times(factor: f64) -> String {
-    match factor < 9.95 {
-        true => format!("{factor:.1} times"),
-        false => format!("{factor:.0} times"),
-    }
+/// What is said where the paper has no law.
+const NO_LAW: &str = "nothing is published of chunks of which a page has fewer than there are nodes, and more than one";
+
+/// Whether up to `most` nodes all write each page, or one does: otherwise nothing is published.
+fn all_write(protocol: Option<&str>, chunk: Option<u64>, most: f64) -> bool {
+    let parts = chunk.map_or(1, |bytes| PAGE / bytes.max(1));
+    protocol.is_none() || parts <= 1 || most <= parts as f64
 }
 
 fn far(factor: f64) -> String {
@@ -427,7 +443,7 @@ mod tests {
         );
         let other = said("homeless", &others, 0.0);
         assert!(
-            other.contains("O(n) is published: from n = 2 to 20 costs grow more slowly than published, 1.9 times instead of 10 times. Changes are asked of all writers"),
+            other.contains("O(n) is published: from n = 2 to 20 costs grow more slowly than published, 1.9 times instead of 10.0. Changes are asked of all writers"),
             "{other}"
         );
         let wild = [(2.0, 1.0), (4.0, 90.0), (8.0, 1.0), (20.0, 90.0)];
@@ -441,7 +457,7 @@ mod tests {
         let found = said("home", &faster, 0.0);
         assert!(
             found.contains(
-                "costs grow faster than published, 4.4 times instead of 1.9 times. Each page's home"
+                "costs grow faster than published, 4.4 times instead of 1.9. Each page's home"
             ),
             "{found}"
         );
@@ -450,12 +466,24 @@ mod tests {
         let found = LawFinding::of(0, Some("home"), None, &curve).unwrap();
         let found = found.sentence(Some("home"));
         assert!(
-            found.contains(
-                "costs grow and do not fall as published, 1.1 times instead of falling 1.6 times"
-            ),
+            found.contains("costs grow, and would fall as published: 1.1 times instead of 1.6"),
             "{found}"
         );
         assert!(!found.contains("as published."), "{found}");
+    }
+
+    /// Chunks of 2 KiB: two nodes write a page, however many there are.
+    #[test]
+    fn of_chunks_between_the_published_ones_nothing_is_expected() {
+        let curve = [2.0, 4.0, 8.0, 16.0].map(|n| (n, Law::OthersShare.at(n), 0.0));
+        let found = LawFinding::of(0, Some("homeless"), Some(2048), &curve).unwrap();
+        let found = found.sentence(Some("homeless"));
+        assert!(
+            found.contains("O((n-1)/n^2); nothing is published"),
+            "{found}"
+        );
+        let small = LawFinding::of(0, Some("homeless"), Some(256), &curve).unwrap();
+        assert_eq!(small.expected, Some(Law::Linear));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Faults: diffs are fetched from each writer, and whole pages from their owners.
 
-use super::hand_on::Asked;
+use super::last::{Asked, covers};
 use super::{Actions, Homeless, State};
 use crate::message::Message;
 use crate::order::{ITSELF, Version, peer};
@@ -393,13 +393,6 @@ impl<B> Homeless<B> {
             }
         }
     }
-}
-
-/// True if one of `versions` is of `version`'s node and at least as new.
-pub(super) fn covers(versions: &[Version], version: Version) -> bool {
-    versions
-        .iter()
-        .any(|(writer, interval)| *writer == version.0 && *interval >= version.1)
 }
 
 /// Adds a version, in place of an older one of the same node.

@@ -8,56 +8,13 @@
 //! Who knew of what is taken from what barriers have told, and within an epoch from what notices
 //! say. It need not be right: what a writer cannot hand on is asked for of who wrote it.
 
-use super::fetch::{Pending, covers};
+use super::fetch::Pending;
+use super::last::{Asked, Stamp, covers, divide, follows};
 use super::{Actions, Homeless, State};
 use crate::message::Message;
 use crate::order::{Version, peer};
-use crate::{Action, Content, Interval, Notice, PageCopy, Violation};
+use crate::{Action, Content, Notice, PageCopy, Violation};
 use fathomp_base::{NodeId, PageId};
-
-/// What a node was asked for, of a page that is on its way.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Asked {
-    /// All of it, as its owner.
-    Page,
-    /// Diffs of its own.
-    Own(Vec<Interval>),
-    /// What it has of these; or else all of the page, if that will do.
-    HandOn { wanted: Vec<Version>, whole: bool },
-}
-
-/// What the writer of an interval knew when it ended: all that barriers had told, and this.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Stamp {
-    epoch: u32,
-    knew: Vec<Version>,
-}
-
-/// An interval, and what its writer knew.
-type Stamped<'a> = (Version, Option<&'a Stamp>);
-
-/// Whether the writer of `last` had `before` when it wrote, as far as is known here.
-fn follows(last: Stamped, before: Stamped) -> bool {
-    let ((writer, interval), (other, earlier)) = (last.0, before.0);
-    if writer == other {
-        return earlier <= interval;
-    }
-    last.1.zip(before.1).is_some_and(|(last, before)| {
-        last.epoch > before.epoch
-            || last.epoch == before.epoch && covers(&last.knew, (other, earlier))
-    })
-}
-
-/// Divides intervals, none of which is before one that its writer knew, among the last writers.
-fn divide(mut left: Vec<Stamped>) -> Vec<Vec<Version>> {
-    let mut parts = Vec::new();
-    while let Some(&last) = left.last() {
-        let (part, rest): (Vec<_>, _) = left.into_iter().partition(|v| follows(last, *v));
-        parts.push(part.into_iter().map(|(version, _)| version).collect());
-        left = rest;
-    }
-    parts
-}
 
 impl<B> Homeless<B> {
     /// What the notice of an interval that ends now says of what is known here.
@@ -74,10 +31,8 @@ impl<B> Homeless<B> {
     /// one began before the barrier.
     pub(super) fn stamp(&mut self, notice: &Notice, epoch: u32) {
         if self.config.hands_on() {
-            let stamp = Stamp {
-                epoch: epoch.saturating_sub(notice.late.into()),
-                knew: notice.knew.clone(),
-            };
+            let epoch = epoch.saturating_sub(notice.late.into());
+            let stamp = Stamp::new(epoch, notice.knew.clone());
             self.stamps.insert((notice.writer, notice.interval), stamp);
         }
     }

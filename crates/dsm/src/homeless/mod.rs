@@ -8,6 +8,7 @@
 mod check;
 mod fetch;
 mod hand_on;
+mod last;
 mod plan;
 mod postponed;
 mod serve;
@@ -198,7 +199,7 @@ pub struct Homeless<B> {
     /// Diffs of others that are kept.
     held: BTreeSet<(PageId, Version)>,
     /// What the writers of the intervals in `history` knew, where it is handed on.
-    stamps: BTreeMap<Version, hand_on::Stamp>,
+    stamps: BTreeMap<Version, last::Stamp>,
     guesses: Guesses,
     /// Intervals that a node has to know of before it relies on a page that this node wrote
     /// unwatched, as of when it last served one in this epoch.

@@ -28,33 +28,33 @@ struct Counts {
     diffs: u32,
 }
 
-struct Page {
+pub(crate) struct Page {
     bytes: [u8; 4],
     twin: Option<[u8; 4]>,
     allows: Protection,
-    diffs: BTreeMap<Version, Vec<(usize, u8)>>,
+    pub(crate) diffs: BTreeMap<Version, Vec<(usize, u8)>>,
 }
 
-struct Node {
+pub(crate) struct Node {
     protocol: Homeless<Bytes>,
-    pages: Vec<Page>,
+    pub(crate) pages: Vec<Page>,
     counts: Counts,
     /// Its thread stands still.
     stands: bool,
 }
 
-struct Cluster {
-    nodes: Vec<Node>,
+pub(crate) struct Cluster {
+    pub(crate) nodes: Vec<Node>,
     /// Messages on their way: to whom, and from whom.
     messages: VecDeque<(u16, NodeId, Message<Bytes>)>,
-    sent: u32,
+    pub(crate) sent: u32,
     /// Whether pages count as shorter than their diffs.
-    hands_pages_on: bool,
+    pub(crate) hands_pages_on: bool,
 }
 
 impl Cluster {
     /// Nodes that share areas, each given by its pages and first owner.
-    fn new(nodes: u16, areas: &[(u32, u16)], change: impl Fn(&mut Config)) -> Self {
+    pub(crate) fn new(nodes: u16, areas: &[(u32, u16)], change: impl Fn(&mut Config)) -> Self {
         let area = |(pages, owner): &(u32, u16)| Area {
             pages: *pages,
             home: Placement::At(NodeId(*owner)),
@@ -208,12 +208,12 @@ impl Cluster {
         assert!(!self.node(at).stands, "node {at} waits for {page:?}");
     }
 
-    fn read(&mut self, at: u16, page: u32) -> [u8; 4] {
+    pub(crate) fn read(&mut self, at: u16, page: u32) -> [u8; 4] {
         self.touch(at, page, Access::Read);
         self.node(at).pages[page as usize].bytes
     }
 
-    fn write(&mut self, at: u16, page: u32, byte: usize, value: u8) {
+    pub(crate) fn write(&mut self, at: u16, page: u32, byte: usize, value: u8) {
         self.touch(at, page, Access::Write);
         self.node(at).pages[page as usize].bytes[byte] = value;
     }
@@ -225,7 +225,7 @@ impl Cluster {
             .unwrap();
     }
 
-    fn operation(&mut self, at: u16, operation: Operation) {
+    pub(crate) fn operation(&mut self, at: u16, operation: Operation) {
         self.ask(at, operation);
         self.deliver();
         assert!(!self.node(at).stands, "node {at} waits for {operation:?}");
@@ -235,7 +235,7 @@ impl Cluster {
         self.operation(at, Operation::Flush);
     }
 
-    fn barrier(&mut self) {
+    pub(crate) fn barrier(&mut self) {
         let nodes = u16::try_from(self.nodes.len()).unwrap();
         (0..nodes).for_each(|at| self.ask(at, Operation::Barrier));
         self.deliver();
@@ -267,7 +267,7 @@ impl Page {
     }
 }
 
-fn plain(_: &mut Config) {}
+pub(crate) fn plain(_: &mut Config) {}
 
 /// TreadMarks' number: a page is written with one fault until somebody wants to know what was
 /// written.
@@ -356,110 +356,6 @@ fn a_lock_carries_what_was_written_under_it() {
             assert_eq!(u16::from(count), 2 * round + at);
             cluster.write(at, 0, 0, count + 1);
             cluster.operation(at, Operation::Release(LockId(7)));
-        }
-    }
-}
-
-impl Cluster {
-    /// Messages that it takes a node to read a page.
-    fn messages_of_read(&mut self, at: u16, page: u32) -> u32 {
-        let before = self.sent;
-        self.read(at, page);
-        self.sent - before
-    }
-}
-
-/// TreadMarks' number: of those that wrote a page one after the other under a lock the last one
-/// alone is asked, and hands on what the others changed: as diffs, or as a page.
-#[test]
-fn the_last_of_writers_that_follow_each_other_hands_on_what_the_others_changed() {
-    const NODES: u16 = 5;
-    for hands_pages_on in [false, true] {
-        let mut cluster = Cluster::new(NODES, &[(1, 0)], plain);
-        cluster.hands_pages_on = hands_pages_on;
-        for round in 0..3 {
-            for at in 0..NODES {
-                cluster.operation(at, Operation::Acquire(LockId(7)));
-                let messages = cluster.messages_of_read(at, 0);
-                // The first time, from its owner and then from the last writer.
-                let most = if round == 0 { 4 } else { 2 };
-                assert!(messages <= most, "round {round}, node {at}: {messages}");
-                let [count, ..] = cluster.read(at, 0);
-                assert_eq!(u16::from(count), round * NODES + at);
-                cluster.write(at, 0, 0, count + 1);
-                cluster.write(at, 0, 1 + usize::from(at % 3), count + 1);
-                cluster.operation(at, Operation::Release(LockId(7)));
-            }
-        }
-        cluster.barrier();
-        let last = [15, 14, 15, 13];
-        (0..NODES).for_each(|at| assert_eq!(cluster.read(at, 0), last));
-    }
-}
-
-/// As many ask as there are writers that did not know of each other.
-#[test]
-fn concurrent_last_writers_are_asked_each() {
-    let mut cluster = Cluster::new(5, &[(1, 0)], plain);
-    for at in 1..5 {
-        cluster.read(at, 0);
-    }
-    // Node 1's change is known to both that write next.
-    cluster.write(1, 0, 3, 9);
-    cluster.barrier();
-    for at in [2, 3] {
-        cluster.read(at, 0);
-        cluster.write(at, 0, usize::from(at) - 2, 5);
-    }
-    cluster.barrier();
-    assert_eq!(cluster.messages_of_read(4, 0), 4);
-    assert_eq!(cluster.read(4, 0), [5, 5, 0, 9]);
-}
-
-/// MCBENCH's chunks of a page: from pass to pass the next node changes it, so that until it comes
-/// back all others have. It is fetched from one of them.
-#[test]
-fn a_page_that_goes_round_is_fetched_from_the_node_before() {
-    const NODES: u16 = 6;
-    for hands_pages_on in [false, true] {
-        let mut cluster = Cluster::new(NODES, &[(1, 0)], plain);
-        cluster.hands_pages_on = hands_pages_on;
-        for pass in 0..3 * NODES {
-            let at = pass % NODES;
-            let value = u8::try_from(pass + 1).unwrap();
-            let messages = cluster.messages_of_read(at, 0);
-            assert!(
-                pass < NODES || messages == 2,
-                "pass {pass}: {messages} messages"
-            );
-            (0..4).for_each(|byte| cluster.write(at, 0, byte, value));
-            cluster.barrier();
-        }
-        let next = cluster.read(0, 0);
-        assert_eq!(next, [u8::try_from(3 * NODES).unwrap(); 4]);
-    }
-}
-
-/// What a node knows of others it need not keep: then it hands the page on.
-#[test]
-fn diffs_of_others_are_forgotten_before_they_are_too_many() {
-    let mut cluster = Cluster::new(3, &[(8, 0)], |config| config.diffs_max = 12);
-    for page in 0..8 {
-        for at in 1..3 {
-            cluster.read(at, page);
-        }
-        for at in [0, 1, 2] {
-            cluster.operation(at, Operation::Acquire(LockId(7)));
-            cluster.write(at, page, usize::from(at), 1);
-            cluster.operation(at, Operation::Release(LockId(7)));
-        }
-        cluster.operation(0, Operation::Acquire(LockId(7)));
-        assert_eq!(cluster.messages_of_read(0, page), 2);
-        assert_eq!(cluster.read(0, page), [1, 1, 1, 0]);
-        cluster.operation(0, Operation::Release(LockId(7)));
-        for node in &cluster.nodes {
-            let kept = node.pages.iter().map(|page| page.diffs.len());
-            assert!(kept.sum::<usize>() <= 13);
         }
     }
 }
