@@ -176,7 +176,10 @@ struct Tally<'a> {
 impl Tally<'_> {
     /// Functions that the runtime called: where in the stack they are.
     fn begun(&self, stack: &[Step]) -> Vec<usize> {
-        let runtime: Vec<bool> = stack.iter().map(|step| (self.is_runtime)(&step.module)).collect();
+        let runtime: Vec<bool> = stack
+            .iter()
+            .map(|step| (self.is_runtime)(&step.module))
+            .collect();
         (0..stack.len().saturating_sub(1))
             .filter(|&at| !runtime[at] && runtime[at + 1])
             .collect()
@@ -189,7 +192,9 @@ impl Tally<'_> {
                 continue;
             };
             let caller = stack[at..].iter().skip(1);
-            let caller = caller.filter(|step| !(self.is_runtime)(&step.module)).next();
+            let caller = caller
+                .filter(|step| !(self.is_runtime)(&step.module))
+                .next();
             let call = caller.filter(|caller| caller.module == step.module);
             let call = call.map_or(0, |caller| caller.address + 1);
             let key = (step.module.to_path_buf(), function);
@@ -205,7 +210,8 @@ impl Tally<'_> {
         let place = self.symbols.place(module, call, function);
         self.regions.iter().position(|region| {
             let known = &region.place;
-            let same_line = place.line.is_some() && (&known.file, known.line) == (&place.file, place.line);
+            let same_line =
+                place.line.is_some() && (&known.file, known.line) == (&place.file, place.line);
             let same_address = [call, function].contains(&known.address) && known.address != 0;
             region.kind != SiteKind::Serial
                 && Path::new(&known.module).file_name() == module.file_name()
@@ -236,7 +242,9 @@ impl Tally<'_> {
         let inner = &look.stack[..at];
         let runtime = inner.iter().any(|step| (self.is_runtime)(&step.module));
         let module = &look.stack[at].module;
-        let own = look.stack[..=at].iter().position(|step| step.module == *module);
+        let own = look.stack[..=at]
+            .iter()
+            .position(|step| step.module == *module);
         let own = own.unwrap_or(at);
         let spot = (own > 0 && !runtime).then(|| self.spot(&look.stack, own));
         let found = self.found.entry(region).or_default();

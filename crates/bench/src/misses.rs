@@ -27,7 +27,9 @@ impl CacheShape {
     /// most, a power of two.
     #[must_use]
     pub fn array_max(self) -> u64 {
-        (self.bytes / 2).checked_ilog2().map_or(0, |power| 1 << power)
+        (self.bytes / 2)
+            .checked_ilog2()
+            .map_or(0, |power| 1 << power)
     }
 
     /// The largest cache that the first processor has for itself, as the kernel tells below this

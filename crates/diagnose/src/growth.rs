@@ -95,7 +95,12 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
         return;
     }
-    causes.push(unnamed(seen, cost, &grown, beyond_memory(seen, growth, fewest, slower)));
+    causes.push(unnamed(
+        seen,
+        cost,
+        &grown,
+        beyond_memory(seen, growth, fewest, slower),
+    ));
 }
 
 /// The functions of libraries in which time grew: sleep in their locks is part of it.
@@ -103,7 +108,10 @@ fn in_library(seen: &Seen<'_>, slower: Slower, by_processors: f64) -> Option<Cau
     let (fewest, _) = seen.fewest()?;
     let time = |region: &Region| {
         let states = [State::Compute, State::Blocked, State::Io];
-        states.iter().map(|state| region.states[*state] as f64).sum()
+        states
+            .iter()
+            .map(|state| region.states[*state] as f64)
+            .sum()
     };
     let (many_ns, few_ns): (f64, f64) = (time(seen.region), time(fewest));
     let longer = many_ns / few_ns.max(1.0);
@@ -235,7 +243,10 @@ fn beyond_memory(seen: &Seen<'_>, growth: f64, fewest: u32, slower: Slower) -> O
     // Twice the room for the error of both measurements.
     if growth > 1.5 * most + 2.0 * NOTABLE {
         let part = most / growth.max(f64::MIN_POSITIVE);
-        return Some(format!(", of which memory bandwidth explains no more than {}", percent(part)));
+        return Some(format!(
+            ", of which memory bandwidth explains no more than {}",
+            percent(part)
+        ));
     }
     let asks = *seen.input.asks?.get(seen.region.name.as_str())?;
     let alone = seen.input.machine?.bandwidth_at(1.0)?;
@@ -252,12 +263,7 @@ fn beyond_memory(seen: &Seen<'_>, growth: f64, fewest: u32, slower: Slower) -> O
     })
 }
 
-fn unnamed(
-    seen: &Seen<'_>,
-    cost: f64,
-    grown: &str,
-    beyond: Option<String>,
-) -> Cause {
+fn unnamed(seen: &Seen<'_>, cost: f64, grown: &str, beyond: Option<String>) -> Cause {
     let place = seen.place();
     let looked = seen.input.sharing.is_some();
     let less_memory = format!(
@@ -268,14 +274,18 @@ fn unnamed(
         // No library is in sight, and no line.
         (Some(beyond), true, Some(own)) if own >= OWN => (
             Kind::Unexplained,
-            format!("{beyond}; no cache line that its threads share was seen, and they are in no library"),
+            format!(
+                "{beyond}; no cache line that its threads share was seen, and they are in no library"
+            ),
             format!(
                 "Measure {place} again on processors of their own: what its threads share may have escaped the look, or processors differ."
             ),
         ),
         (Some(beyond), true, _) => (
             Kind::Library,
-            format!("{beyond}; no cache line that its threads share was seen, but what libraries share was not looked at"),
+            format!(
+                "{beyond}; no cache line that its threads share was seen, but what libraries share was not looked at"
+            ),
             format!(
                 "Look at the library functions that {place} calls: one may take a lock, or write what all threads share (rand, malloc, streams, locales, time zones)."
             ),

@@ -44,32 +44,58 @@ const FAMILIES: &[Family] = &[
         mend: "use a state for each thread (erand48, nrand48, jrand48, or <random> in C++)",
     },
     Family {
-        names: &["_gfortran_random_*", "_gfortran_rand*", "_gfortran_irand*", "_gfortran_caf_*"],
+        names: &[
+            "_gfortran_random_*",
+            "_gfortran_rand*",
+            "_gfortran_irand*",
+            "_gfortran_caf_*",
+        ],
         kind: Kind::Library,
         why: "takes a lock or changes a state that all threads share",
         mend: "use a generator of each thread's own, or draw many numbers at a time (random_number of an array)",
     },
     Family {
         names: &[
-            "malloc", "calloc", "realloc", "free", "operator new*", "operator delete*",
-            "posix_memalign", "aligned_alloc", "memalign", "strdup",
+            "malloc",
+            "calloc",
+            "realloc",
+            "free",
+            "operator new*",
+            "operator delete*",
+            "posix_memalign",
+            "aligned_alloc",
+            "memalign",
+            "strdup",
         ],
         kind: Kind::Library,
         why: "manages a heap that threads share",
         mend: "allocate outside of the loop and use the memory again, let the thread that allocated a block free it, or link an allocator made for threads (jemalloc, tcmalloc, mimalloc)",
     },
     Family {
-        names: &["mmap*", "munmap", "mremap", "brk", "sbrk", "madvise", "mprotect"],
+        names: &[
+            "mmap*", "munmap", "mremap", "brk", "sbrk", "madvise", "mprotect",
+        ],
         kind: Kind::Library,
         why: "changes the address space, which one thread does at a time",
         mend: "map memory once, outside of the loop, and use it again",
     },
     Family {
         names: &[
-            "std::locale*", "std::use_facet*", "std::has_facet*", "std::ios_base*", "std::basic_ios*",
-            "std::__cxx11::basic_stringstream*", "std::__cxx11::basic_ostringstream*",
-            "std::__cxx11::basic_istringstream*", "std::__cxx11::regex*", "std::__1::locale*",
-            "std::__1::ios_base*", "std::__1::use_facet*", "setlocale", "newlocale", "std::__use_cache*",
+            "std::locale*",
+            "std::use_facet*",
+            "std::has_facet*",
+            "std::ios_base*",
+            "std::basic_ios*",
+            "std::__cxx11::basic_stringstream*",
+            "std::__cxx11::basic_ostringstream*",
+            "std::__cxx11::basic_istringstream*",
+            "std::__cxx11::regex*",
+            "std::__1::locale*",
+            "std::__1::ios_base*",
+            "std::__1::use_facet*",
+            "setlocale",
+            "newlocale",
+            "std::__use_cache*",
         ],
         kind: Kind::Library,
         why: "counts references to the one locale of all threads",
@@ -77,10 +103,29 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         names: &[
-            "printf", "fprintf", "vprintf", "vfprintf", "puts", "putchar", "putc", "fputs", "fputc",
-            "fwrite", "fflush", "perror", "__printf_chk", "__fprintf_chk", "__vfprintf_chk", "_IO_putc",
-            "std::ostream*", "std::basic_ostream*", "std::__ostream_insert*", "std::operator<<*",
-            "std::basic_filebuf*", "std::__1::basic_ostream*", "std::operator<< *",
+            "printf",
+            "fprintf",
+            "vprintf",
+            "vfprintf",
+            "puts",
+            "putchar",
+            "putc",
+            "fputs",
+            "fputc",
+            "fwrite",
+            "fflush",
+            "perror",
+            "__printf_chk",
+            "__fprintf_chk",
+            "__vfprintf_chk",
+            "_IO_putc",
+            "std::ostream*",
+            "std::basic_ostream*",
+            "std::__ostream_insert*",
+            "std::operator<<*",
+            "std::basic_filebuf*",
+            "std::__1::basic_ostream*",
+            "std::operator<< *",
         ],
         kind: Kind::Library,
         why: "writes to one stream, whose lock or buffer all threads share",
@@ -88,8 +133,19 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         names: &[
-            "getc", "fgetc", "fgets", "fread", "scanf", "fscanf", "__isoc99_fscanf", "__isoc23_fscanf",
-            "getline", "getchar", "std::istream*", "std::basic_istream*", "std::getline*",
+            "getc",
+            "fgetc",
+            "fgets",
+            "fread",
+            "scanf",
+            "fscanf",
+            "__isoc99_fscanf",
+            "__isoc23_fscanf",
+            "getline",
+            "getchar",
+            "std::istream*",
+            "std::basic_istream*",
+            "std::getline*",
         ],
         kind: Kind::Library,
         why: "reads from one stream, whose lock all threads share",
@@ -103,8 +159,17 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         names: &[
-            "localtime", "localtime_r", "gmtime", "gmtime_r", "mktime", "timelocal", "timegm", "ctime",
-            "ctime_r", "strftime*", "tzset",
+            "localtime",
+            "localtime_r",
+            "gmtime",
+            "gmtime_r",
+            "mktime",
+            "timelocal",
+            "timegm",
+            "ctime",
+            "ctime_r",
+            "strftime*",
+            "tzset",
         ],
         kind: Kind::Library,
         why: "takes the lock of the time zone (localtime_r and gmtime_r take it as well)",
@@ -118,8 +183,14 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         names: &[
-            "__cxa_throw", "__cxa_rethrow", "__cxa_allocate_exception", "_Unwind_*", "dl_iterate_phdr",
-            "__gxx_personality_v0", "__cxa_begin_catch", "__cxa_end_catch",
+            "__cxa_throw",
+            "__cxa_rethrow",
+            "__cxa_allocate_exception",
+            "_Unwind_*",
+            "dl_iterate_phdr",
+            "__gxx_personality_v0",
+            "__cxa_begin_catch",
+            "__cxa_end_catch",
         ],
         kind: Kind::Library,
         why: "unwinds the stack, for which it searches loaded modules behind locks",
@@ -139,15 +210,29 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         names: &[
-            "pthread_mutex_*", "pthread_rwlock_*", "pthread_spin_*", "sem_*", "mtx_*",
-            "lll_lock_*", "std::mutex*", "pthread_cond_*",
+            "pthread_mutex_*",
+            "pthread_rwlock_*",
+            "pthread_spin_*",
+            "sem_*",
+            "mtx_*",
+            "lll_lock_*",
+            "std::mutex*",
+            "pthread_cond_*",
         ],
         kind: Kind::Lock,
         why: "takes a lock that threads share",
         mend: "lock less often or for less work: one lock for each part of the data, atomic updates, or a result of each thread's own that is combined at the end",
     },
     Family {
-        names: &["memcpy", "memmove", "memset", "memcmp", "__memcpy_chk", "__memmove_*", "__memset_*"],
+        names: &[
+            "memcpy",
+            "memmove",
+            "memset",
+            "memcmp",
+            "__memcpy_chk",
+            "__memmove_*",
+            "__memset_*",
+        ],
         kind: Kind::Bandwidth,
         why: "moves memory",
         mend: "move less memory (blocking, fewer copies, first touch by the thread that computes)",
@@ -155,14 +240,24 @@ const FAMILIES: &[Family] = &[
 ];
 
 /// What slept or waited in the kernel does, for what is only blocked.
-const SLEEPS: &[&str] = &["nanosleep", "clock_nanosleep", "usleep", "sleep", "poll", "select", "epoll_wait"];
+const SLEEPS: &[&str] = &[
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sleep",
+    "poll",
+    "select",
+    "epoll_wait",
+];
 
 impl Family {
     fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| match known.strip_suffix('*') {
-            Some(begin) => name.starts_with(begin),
-            None => *known == name,
-        })
+        self.names
+            .iter()
+            .any(|known| match known.strip_suffix('*') {
+                Some(begin) => name.starts_with(begin),
+                None => *known == name,
+            })
     }
 
     /// What a place belongs to: what is called there first, or what that calls.
@@ -180,7 +275,10 @@ fn bare(name: &str) -> &str {
     let end = name.find(['(', '@']).filter(|at| *at > 0);
     let name = &name[..end.unwrap_or(name.len())];
     let known = |name: &str| FAMILIES.iter().any(|family| family.has(name));
-    let inner = name.strip_prefix("__GI_").unwrap_or(name).trim_start_matches('_');
+    let inner = name
+        .strip_prefix("__GI_")
+        .unwrap_or(name)
+        .trim_start_matches('_');
     let inner = inner.strip_prefix("libc_").unwrap_or(inner);
     match known(inner) && !known(name) {
         true => inner,
@@ -272,7 +370,9 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
     let group = Group::all(samples).into_iter().find(|group| {
         let part = group.sum(|spot| spot.times) as f64 / all;
         let there = part * grown.many_ns;
-        let known = group.family.is_some_and(|family| family.kind != Kind::Bandwidth);
+        let known = group
+            .family
+            .is_some_and(|family| family.kind != Kind::Bandwidth);
         let asleep = group.sum(|spot| spot.asleep) as f64 >= 0.3 * part * all;
         part >= PART
             && if known || asleep {
@@ -290,11 +390,14 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
     let kind = family.map_or(Kind::Library, |family| family.kind);
     let inner = || {
         let within = first.within.iter().map(|name| bare(name));
-        within.filter(|name| family.is_some_and(|family| family.has(name))).next()
+        within
+            .filter(|name| family.is_some_and(|family| family.has(name)))
+            .next()
     };
-    let directly = first.function.as_deref().is_some_and(|name| {
-        family.is_some_and(|family| family.has(bare(name)))
-    });
+    let directly = first
+        .function
+        .as_deref()
+        .is_some_and(|name| family.is_some_and(|family| family.has(bare(name))));
     let through = match inner().filter(|_| !directly) {
         Some(inner) => format!(" and {inner} in it"),
         None => String::new(),
@@ -303,11 +406,16 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
         Some(family) if directly => format!("{names} {}", family.why),
         Some(family) => format!("{} {}", inner().unwrap_or(&names), family.why),
         None if asleep > 0 => format!("{names} waits for a lock"),
-        None => format!("{names} may take a lock, write memory that threads share, or move much memory"),
+        None => {
+            format!("{names} may take a lock, write memory that threads share, or move much memory")
+        }
     };
     let sleep = match asleep {
         0 => String::new(),
-        _ => format!(", asleep until a lock was free in {}", percent(asleep as f64 / times as f64)),
+        _ => format!(
+            ", asleep until a lock was free in {}",
+            percent(asleep as f64 / times as f64)
+        ),
     };
     let evidence = format!(
         "threads were in {names}{through} ({}), called at {places}, in {} of {} looks{sleep}; {}",
@@ -323,7 +431,9 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
     let title = match (kind, directly, family) {
         (Kind::Bandwidth, ..) => format!("memory bandwidth in {names}"),
         (Kind::Lock, true, _) => format!("a lock of the program's own ({names})"),
-        (_, _, None) if asleep == 0 => format!("a lock, shared data or memory bandwidth in {names}"),
+        (_, _, None) if asleep == 0 => {
+            format!("a lock, shared data or memory bandwidth in {names}")
+        }
         (_, _, None) | (Kind::Lock, false, _) => format!("a lock in {names}"),
         _ => format!("a lock or shared data in {names}"),
     };
@@ -358,5 +468,9 @@ pub(crate) fn asleep_in(seen: &Seen<'_>) -> Option<String> {
         _ if most.asleep > most.in_kernel => " (a lock, or a signal of another thread)",
         _ => "",
     };
-    Some(format!("mostly in {}{what}, called at {}", spot_name(most), most.called_at))
+    Some(format!(
+        "mostly in {}{what}, called at {}",
+        spot_name(most),
+        most.called_at
+    ))
 }

@@ -98,7 +98,6 @@ pub trait Machine {
     /// Bytes of what a message would carry.
     fn content_bytes(&self, content: Content) -> usize;
 
-
     /// Forgets all diffs that are kept, and all twins.
     ///
     /// # Errors

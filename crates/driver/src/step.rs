@@ -206,7 +206,11 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                         measured.map(|content| bytes += machine.content_bytes(content));
                         bytes
                     };
-                    let shorter = if bytes(&other) < bytes(&one) { other } else { one };
+                    let shorter = if bytes(&other) < bytes(&one) {
+                        other
+                    } else {
+                        one
+                    };
                     self.send(machine, to, shorter)?;
                 }
                 Action::Resume(thread) => machine.resume(thread, Answer::Granted)?,

@@ -12,8 +12,8 @@ use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_driver::{Answer, Machine};
 use fathomp_dsm::message::Message;
 use fathomp_dsm::{
-    Change, Content, Diff, Fetch, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
-    Tell,
+    Change, Content, Diff, Fetch, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
+    Version,
 };
 use fathomp_shared::Window;
 use rand::RngExt;

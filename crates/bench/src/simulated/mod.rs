@@ -238,7 +238,11 @@ impl Plan {
         // page, that is so in each pass.
         let everywhere = pattern.chunk_bytes().saturating_mul(pattern.threads) <= PAGE_BYTES as u64;
         let passes = Passes {
-            before: if everywhere { 2 } else { nodes.saturating_add(1) },
+            before: if everywhere {
+                2
+            } else {
+                nodes.saturating_add(1)
+            },
             counted: PASSES,
         };
         let of_pass = |accesses: &Accesses| {

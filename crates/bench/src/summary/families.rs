@@ -125,7 +125,11 @@ fn misses(summary: &Summary, column: usize) -> Option<Figure> {
     // Of an array that does not fit everything misses, shared or not. Where nothing is counted,
     // another one can be taken.
     let holds = facts.cache.map_or(measured, |cache| cache.array_max());
-    let array = if counted { measured } else { measured.min(holds) };
+    let array = if counted {
+        measured
+    } else {
+        measured.min(holds)
+    };
     let how = match (counted, facts.cache) {
         (true, _) if measured > holds => "counted; it does not fit the cache".to_owned(),
         (true, _) => "counted".to_owned(),

@@ -279,10 +279,7 @@ impl LawFinding {
                 " Threads that share a cache, or a processor, see less of it than the caches of a machine with one processor each."
             }
         };
-        format!(
-            "{found}; {expected} is published: {}.{why}",
-            self.course()
-        )
+        format!("{found}; {expected} is published: {}.{why}", self.course())
     }
 }
 
@@ -443,7 +440,9 @@ mod tests {
         let faster = [(2.0, 31.3), (4.0, 52.0), (8.0, 86.3), (20.0, 139.0)];
         let found = said("home", &faster, 0.0);
         assert!(
-            found.contains("costs grow faster than published, 4.4 times instead of 1.9 times. Each page's home"),
+            found.contains(
+                "costs grow faster than published, 4.4 times instead of 1.9 times. Each page's home"
+            ),
             "{found}"
         );
         let rising = [(2.0, 11.7), (3.0, 12.0), (4.0, 12.3), (5.0, 12.5)];
@@ -451,7 +450,9 @@ mod tests {
         let found = LawFinding::of(0, Some("home"), None, &curve).unwrap();
         let found = found.sentence(Some("home"));
         assert!(
-            found.contains("costs grow and do not fall as published, 1.1 times instead of falling 1.6 times"),
+            found.contains(
+                "costs grow and do not fall as published, 1.1 times instead of falling 1.6 times"
+            ),
             "{found}"
         );
         assert!(!found.contains("as published."), "{found}");

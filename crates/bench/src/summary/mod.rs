@@ -15,10 +15,10 @@ pub use caches::{Plateau, plateaus};
 pub use compare::{LIMIT, Ratio, Verdict};
 pub use estimate::Estimate;
 pub use figures::{Figure, Series};
-pub use teams::{OverTeams, Value};
 pub use laws::{CoherenceUnit, Fit, Law, LawFinding, fits};
 pub use pictures::figures;
 pub use quantity::{Quantity, size};
+pub use teams::{OverTeams, Value};
 
 use crate::epcc::{self, EpccRow};
 use crate::misses::CacheShape;

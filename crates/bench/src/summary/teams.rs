@@ -34,7 +34,12 @@ impl OverTeams {
     #[must_use]
     pub fn of(summary: &Summary, column: usize) -> Option<Self> {
         let facts = summary.columns.get(column).filter(|one| one.simulated)?;
-        let points = || summary.points.iter().filter(|p| p.entries[column].is_some());
+        let points = || {
+            summary
+                .points
+                .iter()
+                .filter(|p| p.entries[column].is_some())
+        };
         let first = points().next()?;
         let values = points().filter_map(|point| Some(point.estimate(column)?.value));
         let (unit, ns) = readable_unit(first.quantity.unit(), values.fold(0.0, f64::max));

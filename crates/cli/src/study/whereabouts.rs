@@ -109,7 +109,12 @@ impl Process {
             }
             let threads = self.threads();
             let from = random as usize % threads.len().max(1);
-            for thread in threads.iter().cycle().skip(from).take(threads.len().min(THREADS)) {
+            for thread in threads
+                .iter()
+                .cycle()
+                .skip(from)
+                .take(threads.len().min(THREADS))
+            {
                 if let Ok(seen) = stopped::look(self.pid, *thread, STACK_BYTES) {
                     looks.push(self.understood(&seen));
                 }
@@ -205,7 +210,10 @@ mod tests {
     fn code_of_files_is_found_among_mappings() {
         let line = "7f10-7f12 r-xp 00002000 fe:00 1                    /lib/a b.so";
         let found = mapping(line).unwrap();
-        assert_eq!((found.begin, found.end, found.offset), (0x7f10, 0x7f12, 0x2000));
+        assert_eq!(
+            (found.begin, found.end, found.offset),
+            (0x7f10, 0x7f12, 0x2000)
+        );
         assert_eq!(&*found.module, Path::new("/lib/a b.so"));
         assert!(mapping("7f10-7f12 r--p 00002000 fe:00 1   /lib/a.so").is_none());
         assert!(mapping("7f10-7f12 r-xp 00000000 00:00 0   [vdso]").is_none());

@@ -417,9 +417,7 @@ impl<B: Clone + Body> Home<B> {
             Message::DiffsWanted { .. }
             | Message::DiffsOfPage { .. }
             | Message::HandOn { .. }
-            | Message::HandedOn { .. } => {
-                Err(peer(from, "asks a home for single diffs"))
-            }
+            | Message::HandedOn { .. } => Err(peer(from, "asks a home for single diffs")),
         }
     }
 }

@@ -255,7 +255,11 @@ impl<B> Homeless<B> {
 
     /// Something of pages has arrived. Others wait for no more than they did before, unless
     /// pinned pages of mine are up to date now.
-    pub(super) fn arrived(&mut self, pages: PageRange, actions: &mut Actions<B>) -> Result<(), Violation> {
+    pub(super) fn arrived(
+        &mut self,
+        pages: PageRange,
+        actions: &mut Actions<B>,
+    ) -> Result<(), Violation> {
         if self.is_pulling() {
             // Nothing else is completed before: a thread that sees one write has to see those
             // before it, here too.

@@ -180,10 +180,7 @@ impl<B> Homeless<B> {
         wanted: &[Version],
     ) -> Option<PageCopy<Content>> {
         let entry = self.table.get(page);
-        let is_here = matches!(
-            entry.state,
-            State::Valid | State::Writable | State::Invalid
-        );
+        let is_here = matches!(entry.state, State::Valid | State::Writable | State::Invalid);
         if entry.pinned || !is_here || self.shown.contains_key(&page) {
             return None;
         }
@@ -245,7 +242,9 @@ impl<B> Homeless<B> {
         };
         let stray = self.held.iter().find(|(p, v)| !is_known(p, v));
         match stray {
-            Some((page, version)) => Err(format!("a diff of page {} is kept as {version:?}", page.0)),
+            Some((page, version)) => {
+                Err(format!("a diff of page {} is kept as {version:?}", page.0))
+            }
             None => Ok(()),
         }
     }

@@ -24,7 +24,9 @@ impl<B> Homeless<B> {
         {
             self.close(page, actions);
         }
-        let diffs = intervals.iter().map(|i| (*i, Content::Kept(page, (self.me, *i))));
+        let diffs = intervals
+            .iter()
+            .map(|i| (*i, Content::Kept(page, (self.me, *i))));
         let answer = Message::DiffsOfPage {
             epoch: self.order.epoch,
             page,

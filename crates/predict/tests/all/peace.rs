@@ -24,7 +24,10 @@ fn predicted(runs: &[Analysis]) -> Result<Prediction, PredictError> {
         cores: Some(8),
         ..Options::default()
     };
-    assert_eq!(in_peace(&inputs).is_ok(), predict(&inputs, &options).is_ok());
+    assert_eq!(
+        in_peace(&inputs).is_ok(),
+        predict(&inputs, &options).is_ok()
+    );
     predict(&inputs, &options)
 }
 

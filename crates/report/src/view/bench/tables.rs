@@ -33,7 +33,11 @@ pub(super) fn folds(summary: &Summary, suite: SuiteName, columns: &[usize]) -> V
         })
         .collect();
     let calculated = columns.iter().filter_map(|c| OverTeams::of(summary, *c));
-    folds.extend(calculated.zip(0..).map(|(teams, number)| over_teams(teams, suite, number)));
+    folds.extend(
+        calculated
+            .zip(0..)
+            .map(|(teams, number)| over_teams(teams, suite, number)),
+    );
     if let Some(last) = folds.last_mut() {
         last.open = true;
     }
@@ -67,7 +71,10 @@ fn over_teams(teams: OverTeams, suite: SuiteName, number: usize) -> FoldedTable 
         let team = Cell::number(f64::from(team), team.to_string());
         Row {
             id: String::new(),
-            cells: [team].into_iter().chain(values.into_iter().map(value)).collect(),
+            cells: [team]
+                .into_iter()
+                .chain(values.into_iter().map(value))
+                .collect(),
         }
     });
     FoldedTable {
