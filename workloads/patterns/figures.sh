@@ -13,6 +13,8 @@ shift
 threads=$*
 repeat=${REPEAT:-5} runs=${RUNS:-3} fathomp=${FATHOMP:-fathomp}
 mkdir -p "$output"
+# What cannot be built is said now, not shown as no time.
+"$fathomp" workload build working_set order2d order3d synthetic > /dev/null
 
 # seconds NAME THREADS ARGUMENT...: of the fastest run, for one repetition
 seconds() {

@@ -3,11 +3,12 @@
 //! ```text
 //! fathomp advice 1
 //! module BUILD_ID PATH
-//! region ADDRESS THREADS FROM:THREADS,...
+//! region ADDRESS THREADS FROM:THREADS,... [THREADS:NS,...]
 //! ```
 //!
 //! Addresses and build-ids are hexadecimal; `-` stands for no build-id. A region belongs to
-//! the module above it.
+//! the module above it. The last word is how long an execution is expected to take; with `r`
+//! in front, in relation alone.
 
 use std::fmt::Write as _;
 
@@ -42,6 +43,11 @@ pub struct Advised {
     pub threads: u32,
     /// From how many trips on which threads; ascending.
     pub steps: Vec<(u64, u32)>,
+    /// Threads, ascending, and how long an execution with them is expected to take,
+    /// nanoseconds.
+    pub points: Vec<(u32, u64)>,
+    /// Whether such times only stand in that relation to each other.
+    pub relative: bool,
 }
 
 /// Why text is no table.
@@ -84,9 +90,20 @@ impl Table {
                     .iter()
                     .map(|(from, to)| format!("{from}:{to}"))
                     .collect();
+                let points: Vec<_> = region
+                    .points
+                    .iter()
+                    .map(|(threads, ns)| format!("{threads}:{ns}"))
+                    .collect();
+                let points = match (points.is_empty(), region.relative) {
+                    (true, _) => String::new(),
+                    (_, relative) => {
+                        format!(" {}{}", if relative { "r" } else { "" }, points.join(","))
+                    }
+                };
                 let _ = writeln!(
                     text,
-                    "region {:x} {} {}",
+                    "region {:x} {} {}{points}",
                     region.address,
                     region.threads,
                     steps.join(",")
@@ -137,6 +154,16 @@ impl Table {
                         Some((from.parse().ok()?, number_of_threads(to)?))
                     })
                     .collect::<Option<Vec<_>>>()?;
+                let points = words.next();
+                let relative = points.is_some_and(|points| points.starts_with('r'));
+                let points = points.map_or(Some(Vec::new()), |points| {
+                    let points = points.strip_prefix('r').unwrap_or(points).split(',');
+                    let point = |point: &str| {
+                        let (threads, ns) = point.split_once(':')?;
+                        Some((number_of_threads(threads)?, ns.parse().ok()?))
+                    };
+                    points.map(point).collect::<Option<Vec<_>>>()
+                })?;
                 if !steps.is_sorted() || words.next().is_some() {
                     return None;
                 }
@@ -145,6 +172,8 @@ impl Table {
                     address,
                     threads,
                     steps,
+                    points,
+                    relative,
                 });
             }
             _ => return None,
@@ -188,6 +217,8 @@ mod tests {
             address,
             threads,
             steps: steps.to_vec(),
+            points: vec![(1, 5000), (8, 900)],
+            relative: threads == 1,
         };
         Table {
             modules: vec![

@@ -146,11 +146,8 @@ fn score(
     target: &Target,
     weights: &Weights,
 ) -> Option<f64> {
-    // Of data whose size is not known, much is assumed.
-    const LARGE: f64 = 1e12;
     let footprint = profile.demand.as_ref().map(|demand| demand.footprint);
     let working_set = footprint.filter(|bytes| profile.facts && *bytes > 0.0);
-    let working_set = working_set.unwrap_or(LARGE);
     memory::score(scanned?, working_set, target, weights)
 }
 

@@ -100,11 +100,12 @@ fn uncertain(traffic: &Traffic) -> f64 {
 }
 
 /// The published static score of a region that touches `working_set` bytes, 0 to 1; none if
-/// the region says too little.
+/// the region says too little. Where the bytes are not known, ten times the last cache, as in
+/// the published evaluation.
 #[must_use]
 pub(crate) fn score(
     region: &Region,
-    working_set: f64,
+    working_set: Option<f64>,
     target: &Target,
     weights: &Weights,
 ) -> Option<f64> {
@@ -117,6 +118,7 @@ pub(crate) fn score(
         cache_bytes: cache as f64,
         packages: target.packages.max(2),
     };
+    let working_set = working_set.unwrap_or(10.0 * machine.cache_bytes);
     let score =
         fathomp_score::score(region, working_set, &machine, &Rules::default(), weights).ok()?;
     Some(score.value).filter(|score| score.is_finite())

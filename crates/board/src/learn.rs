@@ -10,11 +10,19 @@ use crate::speedup::Speedup;
 const SIZES: usize = 6;
 /// Weight of a new time in the mean.
 const NEW: f64 = 0.125;
+/// What was expected is believed for so many executions: after that, a region that was only
+/// ever executed with one number of threads is given a chance with its fair share, and what it
+/// takes then is known.
+const EXPECTED: u32 = 32;
 
 /// Times of one region.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
     sizes: [Mean; SIZES],
+    /// Both parts of the time as expected before it was executed.
+    expected: Option<(f64, f64)>,
+    /// Whether these are nanoseconds.
+    absolute: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +33,31 @@ struct Mean {
 }
 
 impl Times {
+    /// Of a region that has not been executed and is expected to take these times (threads,
+    /// nanoseconds), or, unless they are `absolute`, times in this relation. They count until
+    /// it has been executed with two numbers of threads.
+    #[must_use]
+    pub fn expecting(points: impl IntoIterator<Item = (u32, f64)>, absolute: bool) -> Self {
+        let mut all = Self::default();
+        for (threads, ns) in points {
+            all.add(threads, ns);
+        }
+        Self {
+            expected: all.fit().filter(|_| all.known().count() > 1),
+            absolute,
+            ..Self::default()
+        }
+    }
+
+    /// What was expected, as long as it is believed.
+    fn believed(&self) -> Option<(f64, f64)> {
+        let count = self
+            .known()
+            .fold(0_u32, |all, mean| all.saturating_add(mean.count));
+        let open = self.known().count() < 2 && count < EXPECTED;
+        self.expected.filter(|_| open)
+    }
+
     /// An execution with `threads` threads took `ns` nanoseconds.
     pub fn add(&mut self, threads: u32, ns: f64) {
         if threads == 0 || !ns.is_finite() || ns < 0.0 {
@@ -62,14 +95,22 @@ impl Times {
         if let Some(mean) = exact {
             return Some(mean.ns);
         }
-        let (fixed, divided) = self.fit()?;
-        Some(fixed + divided / f64::from(threads.max(1)))
+        let at = |(fixed, divided): (f64, f64), threads: u32| {
+            fixed + divided / f64::from(threads.max(1))
+        };
+        match (self.believed(), self.known().next()) {
+            (Some(parts), None) => self.absolute.then(|| at(parts, threads)),
+            (Some(parts), Some(mean)) if at(parts, mean.threads) > 0.0 => {
+                Some(mean.ns * at(parts, threads) / at(parts, mean.threads))
+            }
+            _ => self.fit().map(|parts| at(parts, threads)),
+        }
     }
 
     /// What cores bring.
     #[must_use]
     pub fn speedup(&self) -> Speedup {
-        match self.fit() {
+        match self.believed().or_else(|| self.fit()) {
             Some((fixed, divided)) if fixed + divided > 0.0 => {
                 Speedup::from_fn(|cores| (fixed + divided) / (fixed + divided / f64::from(cores)))
             }
@@ -127,6 +168,34 @@ mod tests {
         times.add(16, 100.0 + 800.0 / 16.0);
         assert!((times.expected_ns(2).unwrap() - 500.0).abs() < 1e-6);
         assert!((times.speedup().at(2) - 1.8).abs() < 0.01);
+    }
+
+    #[test]
+    fn what_is_expected_counts_until_it_was_tried() {
+        for absolute in [true, false] {
+            // Hardly anything divides.
+            let points = [(1, 1000.0), (2, 950.0), (4, 925.0)];
+            let mut times = Times::expecting(points, absolute);
+            assert!(times.speedup().at(8) < 1.2);
+            assert_eq!(times.expected_ns(1).is_some(), absolute);
+            times.add(1, 500.0);
+            assert!(times.speedup().at(8) < 1.2);
+            assert!((times.expected_ns(2).unwrap() - 475.0).abs() < 5.0);
+            // It divides perfectly, as shows.
+            times.add(2, 250.0);
+            assert!(times.speedup().at(8) > 7.5);
+        }
+        let mut wrong = Times::expecting([(1, 1000.0), (2, 1000.0)], true);
+        for _ in 0..EXPECTED {
+            assert!(wrong.speedup().at(8) < 1.2);
+            wrong.add(1, 1000.0);
+        }
+        assert_eq!(wrong.speedup(), Speedup::default(), "it gets a chance");
+        // One time says nothing of others.
+        assert_eq!(
+            Times::expecting([(4, 9.0)], true).speedup(),
+            Speedup::default()
+        );
     }
 
     #[test]

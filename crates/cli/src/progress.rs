@@ -2,7 +2,7 @@
 
 use crate::voice::Voice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -44,19 +44,25 @@ impl Progress {
     /// Does `job`, which is what `doing` says. Where nobody sees the bar, that is said once
     /// it takes more than two seconds.
     pub(crate) fn slowly<T>(&self, doing: &str, job: impl FnOnce() -> T) -> T {
+        let watch = self.watch(doing);
+        let result = job();
+        drop(watch);
+        result
+    }
+
+    /// The same until the answer is dropped.
+    fn watch(&self, doing: &str) -> Sender<()> {
         self.bar.set_message(doing.to_owned());
-        let (done, waits) = mpsc::channel::<()>();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                let late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
-                if late && self.bar.is_hidden() {
-                    self.voice.say(format!("{doing}, which takes a while"));
-                }
-            });
-            let result = job();
-            drop(done);
-            result
-        })
+        let (done, waits) = mpsc::channel();
+        let (bar, voice, doing) = (self.bar.clone(), self.voice, doing.to_owned());
+        // It ends by itself soon after; without it nothing is said.
+        let _ = thread::Builder::new().spawn(move || {
+            let late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+            if late && bar.is_hidden() {
+                voice.say(format!("{doing}, which takes a while"));
+            }
+        });
+        done
     }
 
     /// `done` steps are through, `doing` is next.

@@ -174,6 +174,11 @@ variables! { ALL:
         set_by: "`share`", read_by: "omp",
         "The program's seat among those that divide this machine's cores."
     }
+    SHARE_ADVICE = "FATHOMP_SHARE_ADVICE" {
+        values: "a file", default: "none",
+        set_by: "`share --advice`", read_by: "omp",
+        "What cores are expected to bring each region, until it has been executed."
+    }
     SCAN = "FATHOMP_SCAN" {
         values: "0, 1", default: "1",
         set_by: "you", read_by: "cli",

@@ -1,7 +1,7 @@
 //! A program's place among those that divide a machine's cores.
 
-use crate::names::SHARE;
-use crate::value::{Lookup, Variables, text};
+use crate::names::{SHARE, SHARE_ADVICE};
+use crate::value::{Lookup, Variables, path, text};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -14,6 +14,8 @@ pub struct Seat {
     pub board: PathBuf,
     /// Regions are told to the launcher, and nothing is divided.
     pub watch: bool,
+    /// What cores are expected to bring each region, a table of advice.
+    pub advice: Option<PathBuf>,
 }
 
 /// The variable names no seat.
@@ -33,6 +35,10 @@ impl Seat {
             return Ok(None);
         };
         let seat = value.to_str().and_then(Self::read);
+        let seat = seat.map(|seat| Self {
+            advice: path(get, SHARE_ADVICE),
+            ..seat
+        });
         seat.map(Some).ok_or(SeatError(value))
     }
 
@@ -46,6 +52,7 @@ impl Seat {
             slot: slot.parse().ok()?,
             board: board.into(),
             watch,
+            advice: None,
         })
     }
 
@@ -54,5 +61,10 @@ impl Seat {
         let mut value = OsString::from(format!("{watch}{}:", self.slot));
         value.push(&self.board);
         to.push((SHARE.name, value));
+        to.extend(
+            self.advice
+                .as_ref()
+                .map(|file| (SHARE_ADVICE.name, file.into())),
+        );
     }
 }

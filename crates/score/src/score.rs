@@ -32,6 +32,8 @@ pub struct Score {
 /// An access, or the arithmetic of a statement, in a score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
+    /// Number of the statement, from 0.
+    pub statement: usize,
     /// Line of the statement; 0 if not known.
     pub line: u32,
     /// The access as written; empty for arithmetic.
@@ -87,9 +89,12 @@ pub fn score_of(
         .unwrap_or(0);
     let mut parts = Vec::new();
     let (mut good, mut bad, mut scores, mut all) = (0.0, 0.0, 0.0, 0.0);
-    for statement in &kernel.statements {
+    for (number, statement) in kernel.statements.iter().enumerate() {
         let from = parts.len();
         add_parts(statement, most, pressure, rules, weights, &mut parts);
+        for part in &mut parts[from..] {
+            part.statement = number;
+        }
         let of_statement = parts[from..].iter();
         let (its_good, its_bad) = of_statement.fold((0.0, 0.0), |(good, bad), part| {
             (good + part.good, bad + part.bad)
@@ -154,6 +159,7 @@ fn add_parts(
         + operations.calls * weights.call;
     if arithmetic > 0.0 {
         parts.push(Part {
+            statement: 0,
             line: statement.line,
             access: String::new(),
             writes: false,
@@ -185,6 +191,7 @@ fn add_parts(
             Class::Latency => (rest, missing * miss.latency),
         };
         parts.push(Part {
+            statement: 0,
             line: statement.line,
             access: access.text.clone(),
             writes: access.writes,

@@ -39,7 +39,7 @@ pub struct Pattern {
 pub enum WeightsError {
     /// Not JSON, or not of this shape.
     #[error(
-        "these are no weights of the static score: {0}; see the default of `fathomp advise --weights`"
+        "these are no weights of the static score: {0}; begin with the weights that `fathomp scan --score --json` shows"
     )]
     Parse(#[from] serde_json::Error),
     /// A number that is none, or negative.

@@ -11,6 +11,7 @@ mod outcome;
 mod rules;
 mod statistics;
 
+pub use fathomp_score::Change;
 pub use measured::{Case, Times};
 pub use outcome::{Evaluation, Fitted, Judged, PredictorResult, Published, evaluate};
 pub use rules::Utilisation;

@@ -8,6 +8,7 @@ use crate::choose::Choosing;
 use crate::model::Constants;
 use crate::target::Target;
 use fathomp_predict::quantile;
+use fathomp_score::Change;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -45,6 +46,8 @@ pub struct Evaluation {
     pub predictors: Vec<PredictorResult>,
     /// Constants of ours, fitted without each benchmark.
     pub fitted: Vec<Fitted>,
+    /// What becomes of the published score's classes if one of its weights is another.
+    pub sensitivity: Vec<Change>,
     /// Published results of the static score.
     pub published: Vec<Published>,
     /// Every region.
@@ -220,6 +223,7 @@ pub fn evaluate(
             .map(|index| result(index, &judged, &asked))
             .collect(),
         fitted,
+        sensitivity: Vec::new(),
         published: PUBLISHED
             .map(|(suite, machine, packages, right, all)| Published {
                 suite,

@@ -190,7 +190,7 @@ impl Command {
             Self::Workload(workload) => match &workload.action {
                 Action::Run(run) => Some(&run.cluster),
                 Action::Verify(verify) => Some(&verify.cluster),
-                Action::List(_) | Action::Build(_) => None,
+                Action::List(_) | Action::Build(_) | Action::Figures(_) => None,
             },
             _ => None,
         }
@@ -245,7 +245,7 @@ impl Command {
                 return match &workload.action {
                     Action::Run(run) => run.not_on.contradiction(),
                     Action::Verify(verify) => verify.not_on.contradiction(),
-                    Action::List(_) | Action::Build(_) => None,
+                    Action::List(_) | Action::Build(_) | Action::Figures(_) => None,
                 };
             }
             _ => return None,

@@ -32,8 +32,20 @@ pub(crate) struct Scan {
     /// Also write a line FILE:LINE for each parallel region, in order, to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) region_lines: Option<PathBuf>,
-    /// Show every access, and what the source says beside what the program says.
+    /// Show the published static score of each parallel region instead, and what it is made
+    /// of: per statement what is good and bad, hits, misses, arrays that are ignored.
     #[arg(long)]
+    pub(crate) score: bool,
+    /// With --score: the machine, facts written by `fathomp calibrate`, or clovertown or
+    /// dunnington of the published evaluation [default: this one].
+    #[arg(long, value_name = "FILE|NAME", requires = "score")]
+    pub(crate) machine: Option<String>,
+    /// With --score: its weights, a JSON file (docs/scan.md) [default: relative latencies of
+    /// its time, assumed].
+    #[arg(long, value_name = "FILE", requires = "score")]
+    pub(crate) weights: Option<PathBuf>,
+    /// Show every access, and what the source says beside what the program says.
+    #[arg(long, conflicts_with = "score")]
     pub(crate) verbose: bool,
     /// Replace existing files.
     #[arg(long)]

@@ -24,6 +24,10 @@ pub(crate) struct Share {
     /// Most threads of each program (sets OMP_NUM_THREADS).
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
+    /// Begin with what advice (`fathomp advise -o FILE`) expects cores to bring each region,
+    /// until it has been executed: a file for each program that there is one of, in any order.
+    #[arg(long, value_name = "FILE,...", value_delimiter = ',')]
+    pub(crate) advice: Vec<PathBuf>,
     /// Never make teams smaller than programs ask for (sets OMP_DYNAMIC=false): for
     /// programs that need all the threads that omp_get_max_threads promises.
     #[arg(long)]

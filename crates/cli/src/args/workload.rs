@@ -35,6 +35,30 @@ pub(crate) enum Action {
     /// their results.
     #[command(after_help = "Example:\n  fathomp workload verify npb --class W --threads 1,2")]
     Verify(Verify),
+    /// Measure the access patterns of the published static score, and write a table (CSV) and
+    /// what gnuplot draws for each of its figures.
+    #[command(after_help = "Example:\n  fathomp workload figures figures --threads 1,2")]
+    Figures(Figures),
+}
+
+/// `fathomp workload figures`.
+#[derive(Args, Debug)]
+pub(crate) struct Figures {
+    /// Directory of the tables.
+    #[arg(value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Numbers of threads [default: 1 and all processors].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) threads: Option<ThreadList>,
+    /// Timed repetitions in a run.
+    #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// Runs of each, of which the fastest counts.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Replace files in that directory.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `fathomp workload list`.

@@ -101,7 +101,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let nodes = on_nodes(plan, measured, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
     let (regions, advice) = slowly(voice, "looking at what regions contain", || {
-        super::advise::for_report(&recordings, target.machine.as_ref(), &mut notes)
+        super::advise::for_report(&recordings, &analyses, target.machine.as_ref(), &mut notes)
     });
     let page = fathomp_report::page(&Input {
         regions: regions.as_ref(),

@@ -7,6 +7,7 @@ use crate::output::{check_file, write_file};
 use crate::program::{self, Program, Suspicion};
 use crate::share::compare::{CompareError, Comparison, Estimate, compare};
 use crate::share::{Outputs, Session, ShareError};
+use crate::teams;
 use crate::voice::{Voice, complain};
 use fathomp_base::units;
 use fathomp_board::policy::PROGRAMS_MAX;
@@ -15,8 +16,9 @@ use fathomp_launch::{asks_for_nodes, of_this_process};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tempfile::TempDir;
 
 #[derive(Serialize)]
 struct Answer {
@@ -56,6 +58,7 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
             ));
         }
     }
+    let expected = expected(plan, &programs, voice)?;
     let unpacked = fathomp_runtime::unpack()?;
     let hold = StopSignalsBlocked::begin()
         .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}")))?;
@@ -65,6 +68,9 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
         strategy: plan.strategy,
         threads: plan.threads.map(|count| count.0),
         keep_teams: plan.keep_teams,
+        advice: expected
+            .as_ref()
+            .map_or(Vec::new(), |all| all.files.clone()),
         slice: Duration::from_millis(plan.slice.into()),
         outputs: Outputs::Discarded,
         events: plan.output.is_some(),
@@ -127,6 +133,67 @@ fn examine(plan: &Share) -> Result<Vec<Program>, Failure> {
             .map(|command| program::examine(command).map_err(Failure::from))
             .collect(),
     }
+}
+
+/// What is expected of programs, in files that go with this.
+struct Expected {
+    _directory: TempDir,
+    files: Vec<Option<PathBuf>>,
+}
+
+/// Finds the program that each advice is for.
+fn expected(plan: &Share, programs: &[Program], voice: Voice) -> Result<Option<Expected>, Failure> {
+    if plan.advice.is_empty() {
+        return Ok(None);
+    }
+    let usage = |sentence: String| Failure::new(sentence).with_code(exit::USAGE);
+    if plan.strategy != Strategy::Hints {
+        return Err(usage(format!(
+            "--strategy {} does not look at regions: leave --advice out, or divide by hints",
+            plan.strategy.name()
+        )));
+    }
+    let temporary = |error: &std::io::Error| Failure::unwritable(&std::env::temp_dir(), error);
+    let directory = tempfile::Builder::new()
+        .prefix("fathomp-share-")
+        .tempdir()
+        .map_err(|error| temporary(&error))?;
+    let mut files = vec![None; programs.len()];
+    for path in &plan.advice {
+        let mut refused = None;
+        let mut fits = false;
+        for (index, program) in programs.iter().enumerate() {
+            let (table, doubt) = match teams::expectation(path, program) {
+                Ok(found) => found,
+                Err(error) => {
+                    // That of a program with the same name says most.
+                    if refused.is_none() || error.is_about(program) {
+                        refused = Some(error);
+                    }
+                    continue;
+                }
+            };
+            fits = true;
+            if files[index].is_some() {
+                return Err(usage(format!(
+                    "{}: there is other advice for {} already: give one file for each program",
+                    path.display(),
+                    program.numbered(index)
+                )));
+            }
+            let file = directory.path().join(index.to_string());
+            fs::write(&file, table.to_text()).map_err(|error| temporary(&error))?;
+            files[index] = Some(file);
+            doubt.into_iter().for_each(|doubt| voice.warn(doubt));
+        }
+        if let (false, Some(error)) = (fits, refused) {
+            return Err(error.into());
+        }
+    }
+    Ok(Some(Expected {
+        _directory: directory,
+        files,
+    }))
 }
 
 fn outputs(plan: &Share, programs: &[Program], voice: Voice) -> Result<Outputs, Failure> {

@@ -93,7 +93,12 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     });
     let recordings = study.recordings();
     let (regions, advice) = progress.slowly("looking at what regions contain", || {
-        super::advise::for_report(&recordings, machine.as_ref(), &mut notes)
+        super::advise::for_report(
+            &recordings,
+            &runs_made.analyses,
+            machine.as_ref(),
+            &mut notes,
+        )
     });
     let is_broken = fathomp_report::broken(&runs_made.analyses).is_some();
     let advice = advice.filter(|_| !is_broken);

@@ -55,7 +55,7 @@ pub(super) fn on_hosts(plan: &Plan, program: &Program, across: &Across, voice: V
     });
     let recordings = study.recordings();
     let notes = &mut study.index.notes;
-    let (regions, _) = super::advise::for_report(&recordings, None, notes);
+    let (regions, _) = super::advise::for_report(&recordings, &[], None, notes);
     let sources = sources::read(&runs_made.analyses);
 
     progress.at(runs + 2, "writing the report");

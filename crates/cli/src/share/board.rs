@@ -66,6 +66,7 @@ impl SharedBoard {
             slot,
             board: self.path.clone(),
             watch,
+            advice: None,
         }
     }
 }

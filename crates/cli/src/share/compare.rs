@@ -153,6 +153,7 @@ impl Job {
             strategy: self.strategy().unwrap_or(Strategy::Plain),
             outputs: Outputs::Discarded,
             events: false,
+            advice: session.advice.clone(),
             ..*session
         }
         .run(hold)

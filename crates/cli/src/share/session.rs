@@ -10,7 +10,7 @@ use crate::host;
 use crate::launch::{Ended, Launch, Running, Stderr, Stdin, Stdout, StopSignalsBlocked};
 use crate::program::Program;
 use fathomp_launch::openmp::DYNAMIC;
-use fathomp_launch::{OpenMp, Plan, of_this_process};
+use fathomp_launch::{OpenMp, Plan, Seat, of_this_process};
 use fathomp_sys::affinity::{self, CpuSet};
 use fathomp_sys::clock::monotonic_ns;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,9 @@ pub(crate) struct Session<'a> {
     /// Most threads of each.
     pub(crate) threads: Option<u32>,
     pub(crate) keep_teams: bool,
+    /// What cores are expected to bring the regions of each program, as its runtime reads it;
+    /// shorter if of the last ones nothing is.
+    pub(crate) advice: Vec<Option<PathBuf>>,
     pub(crate) slice: Duration,
     pub(crate) outputs: Outputs,
     /// Whether it is noted which program had which cores when.
@@ -169,7 +172,11 @@ impl Session<'_> {
         plan.openmp.threads = threads;
         if let (Some(board), Ok(slot)) = (board, u32::try_from(index)) {
             let watch = self.strategy != Strategy::Hints;
-            plan.seat = Some(board.seat(slot, watch));
+            let told = self.advice.get(index).filter(|_| !watch);
+            plan.seat = Some(Seat {
+                advice: told.and_then(|file| file.clone()),
+                ..board.seat(slot, watch)
+            });
         }
         if self.strategy == Strategy::Hints {
             if self.keep_teams {

@@ -34,6 +34,13 @@ pub(crate) enum UnfitAdvice {
     },
 }
 
+impl UnfitAdvice {
+    /// Whether it says that a program was built anew since.
+    pub(crate) fn is_about(&self, program: &Program) -> bool {
+        matches!(self, Self::Other { of, .. } if of.file_name() == program.path.file_name())
+    }
+}
+
 impl From<UnfitAdvice> for Failure {
     fn from(error: UnfitAdvice) -> Self {
         Self::of(&error)
@@ -183,6 +190,8 @@ fn to_table(advice: &Advice) -> Table {
                     address: region.address?,
                     threads: region.advised.threads,
                     steps: steps(region),
+                    points: points(region),
+                    relative: !region.basis.absolute,
                 })
             });
         let mut all: Vec<_> = advised.collect();
@@ -204,6 +213,21 @@ fn to_table(advice: &Advice) -> Table {
     Table {
         modules: modules.collect(),
     }
+}
+
+/// At most as many times as are told apart, from few threads to many; in millionths where
+/// they are relative.
+fn points(region: &RegionAdvice) -> Vec<(u32, u64)> {
+    const MOST: usize = 6;
+    let unit = if region.basis.absolute { 1.0 } else { 1e6 };
+    let all = region.points.iter().map(|point| {
+        let ns = (point.time * unit).clamp(0.0, 1e18) as u64;
+        (point.threads, ns)
+    });
+    let every = region.points.len().div_ceil(MOST).max(1);
+    all.filter(|(threads, _)| *threads > 0)
+        .step_by(every)
+        .collect()
 }
 
 /// Steps by iterations of worksharing loops, which is what the runtime knows; none where

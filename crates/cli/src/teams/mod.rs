@@ -12,8 +12,8 @@ use crate::plan::{self, Planned};
 use crate::program::Program;
 use crate::progress::slowly;
 use crate::voice::Voice;
-use advice::For;
-use fathomp_adapt::Choices;
+use advice::{For, UnfitAdvice};
+use fathomp_adapt::{Choices, Table};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -32,6 +32,14 @@ pub(crate) struct Decided {
     verbose: bool,
     /// Tells the runtime how much executions have to do before they begin.
     planned: Planned,
+}
+
+/// Advice for a program among others, and what makes it doubtful.
+pub(crate) fn expectation(
+    path: &Path,
+    program: &Program,
+) -> Result<(Table, Option<String>), UnfitAdvice> {
+    advice::table(path, &For::new(program))
 }
 
 impl Decided {

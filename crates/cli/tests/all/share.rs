@@ -50,6 +50,14 @@ fn what_makes_no_sense_is_refused() {
     let many = "share".to_owned() + &" -- true".repeat(17);
     run(path, &many).refused(USAGE, "17 programs are too many");
     run(path, "share -- true -- ./missing").refused(127, "no such file");
+    std::fs::write(path.join("cut.json"), "{\"schema\": \"fathomp.adv").unwrap();
+    run(path, "share --advice cut.json -- true -- true").refused(1, "cut.json: this is no advice");
+    run(path, "share --advice none.json -- true -- true").refused(1, "cannot read the advice");
+    run(
+        path,
+        "share --advice cut.json --strategy gang -- true -- true",
+    )
+    .refused(USAGE, "leave --advice out");
     assert_eq!(
         run(path, "share --nodes 2 -- true -- true").code,
         Some(USAGE)

@@ -72,7 +72,7 @@ pub(crate) fn stop() {
     ADVICE.store(None, Ordering::Release);
 }
 
-fn read(path: &Path) -> Result<Table, String> {
+pub(crate) fn read(path: &Path) -> Result<Table, String> {
     let length = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !length.is_file() || length.len() > BYTES_MAX {
         return Err("it is too large, or no file".to_owned());

@@ -50,12 +50,18 @@ fn find(asked: &fathomp_launch::Seat) -> Option<&'static Seat> {
     let allowed = affinity::of_this_thread().ok()?;
     let file = SharedFile::open(&asked.board).ok()?.leak();
     let board = Board::open(file.words()).ok()?;
+    // Without it, what cores bring is found out.
+    let advice = asked
+        .advice
+        .as_ref()
+        .and_then(|path| crate::advice::read(path).ok());
     let seat = Seat::new(
         board,
         usize::try_from(asked.slot).ok()?,
         Owner::this_process()?,
         allowed,
         asked.watch,
+        advice,
     )?;
     Some(Box::leak(Box::new(seat)))
 }

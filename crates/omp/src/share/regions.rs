@@ -22,15 +22,18 @@ impl Default for Regions {
 }
 
 impl Regions {
-    /// The number of the region whose code is at `address`.
-    pub(super) fn find(&mut self, address: usize) -> usize {
+    /// The number of the region whose code is at `address`; a new one is `expected` to take
+    /// these times.
+    pub(super) fn find(&mut self, address: usize, expected: impl FnOnce() -> Times) -> usize {
         // The multiplier is 2^64 divided by the golden ratio (D. Knuth).
         let hash = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         for look in 0..LOOKS {
             let number = (hash as usize).wrapping_add(look) % (REGIONS - 1) + 1;
-            let (known, _) = &mut self.known[number];
+            let (known, times) = &mut self.known[number];
             if *known == 0 {
                 *known = address;
+                *times = expected();
+                return number;
             }
             if *known == address {
                 return number;

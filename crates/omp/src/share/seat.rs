@@ -6,6 +6,7 @@ use super::span::Spans;
 use crate::icv::ProcBind;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
+use fathomp_adapt::Table;
 use fathomp_board::cores::CORES_MAX;
 use fathomp_board::learn::Times;
 use fathomp_board::observer::{Beginning, Observer};
@@ -13,6 +14,7 @@ use fathomp_board::presence::{Kernel, Owner, Presence, Watch};
 use fathomp_board::{Activity, Board, Claim, Cores, Slot, Speedup};
 use fathomp_sys::affinity::{self, CpuSet};
 use fathomp_sys::clock::monotonic_ns;
+use fathomp_sys::modules;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +27,8 @@ pub(super) struct Seat {
     allowed: CpuSet,
     /// Nothing is divided, only told.
     watch: bool,
+    /// What is expected of regions.
+    advice: Option<Table>,
     /// A region is under way whose end will be told.
     busy: AtomicBool,
     /// Address of its team; 0 if there is none.
@@ -80,6 +84,7 @@ impl Seat {
         me: Owner,
         allowed: CpuSet,
         watch: bool,
+        advice: Option<Table>,
     ) -> Option<Self> {
         let slot = board.slot(index).ok()?;
         let seat = Self {
@@ -88,6 +93,7 @@ impl Seat {
             me,
             allowed,
             watch,
+            advice,
             busy: AtomicBool::new(false),
             team: AtomicUsize::new(0),
             places: Places {
@@ -176,7 +182,9 @@ impl Seat {
         mine.serial_ns = Some(mean);
 
         let icvs = outer.icvs();
-        let region = mine.regions.find(fork.function.address());
+        let region = mine
+            .regions
+            .find(fork.function.address(), || self.expected(fork));
         let held = now_ns.saturating_sub(mine.decided_ns) < HOLDS_NS && mine.size == size;
         if !held {
             self.decide(mine, region, size, now_ns);
@@ -212,6 +220,27 @@ impl Seat {
             self.slot.post(&mine.claim, mine.changes);
         }
         (threads, true)
+    }
+
+    /// What the advice expects of a region that has not been executed yet.
+    #[cold]
+    fn expected(&self, fork: &Fork) -> Times {
+        let function = fork.function.address();
+        let found = self.advice.as_ref().and_then(|table| {
+            let loaded = modules::loaded(function)?;
+            let build_id = loaded.build_id.iter();
+            let build_id: String = build_id.map(|byte| format!("{byte:02x}")).collect();
+            let address = (function as u64).wrapping_sub(loaded.bias);
+            let module = table.module(&build_id, &loaded.path.to_string_lossy())?;
+            module.region(address)
+        });
+        found.map_or_else(Times::default, |region| {
+            let points = region.points.iter();
+            Times::expecting(
+                points.map(|(threads, ns)| (*threads, *ns as f64)),
+                !region.relative,
+            )
+        })
     }
 
     /// Looks at the board and works out which cores are this program's.

@@ -44,6 +44,19 @@ pub fn evaluation(evaluation: &Evaluation, width: usize) -> String {
     }
     text.push_str(&grid.render(width));
     text.push('\n');
+    if !evaluation.sensitivity.is_empty() {
+        let mut grid = Grid::new("Weight of the score")
+            .column("Halved", 0)
+            .column("Doubled", 0);
+        for pair in evaluation.sensitivity.chunks(2) {
+            let changed = pair
+                .iter()
+                .map(|one| format!("{} of {} change", one.changed, one.regions));
+            grid.row(pair[0].weight, changed.collect());
+        }
+        text.push_str(&grid.render(width));
+        text.push('\n');
+    }
     let mut grid = Grid::new("Published score")
         .column("Packages", 0)
         .column("Right", 0)

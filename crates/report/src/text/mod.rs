@@ -24,7 +24,7 @@ pub use grid::{Grid, NO_TERMINAL};
 pub use nodes::nodes;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
-pub use scan::{ScanOptions, scan};
+pub use scan::{ScanOptions, scan, title as scan_title};
 pub use sdp::sdp;
 pub use sharing::sharing;
 pub use skyline::{SkylineOptions, gang, skyline};

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
 use fathomp_regions::{Facts, Regions};
+use fathomp_trace::model::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,23 +35,46 @@ impl Inputs {
                 inputs.scanned(path)?;
             }
         }
-        inputs.beside();
-        if let Some(regions) = &mut inputs.regions {
+        inputs.finish();
+        Ok(inputs)
+    }
+
+    /// What recordings hold beside their analyses, which exist.
+    pub(crate) fn beside_analyses(
+        recordings: &[PathBuf],
+        analyses: &[Analysis],
+    ) -> Result<Self, Failure> {
+        let mut inputs = Self::default();
+        for path in recordings {
+            for path in crate::study::recordings_in(path)? {
+                inputs.held(fathomp_trace::reader::open(&path)?);
+            }
+        }
+        analyses.iter().for_each(|one| inputs.note(one));
+        inputs.finish();
+        Ok(inputs)
+    }
+
+    fn finish(&mut self) {
+        self.beside();
+        if let Some(regions) = &mut self.regions {
             crate::commands::scan::join_named(regions);
         }
-        Ok(inputs)
     }
 
     fn recording(&mut self, path: &Path, machine: &Machine) -> Result<(), Failure> {
         let evidence = evidence::open(path, Some(machine))?;
-        self.facts
-            .extend(fathomp_analyse::facts(&evidence.recording));
-        if let Some(regions) = evidence.recording.regions {
-            self.add(regions);
-        }
+        self.held(evidence.recording);
         self.note(&evidence.analysis);
         self.analyses.push(evidence.analysis);
         Ok(())
+    }
+
+    fn held(&mut self, recording: Recording) {
+        self.facts.extend(fathomp_analyse::facts(&recording));
+        if let Some(regions) = recording.regions {
+            self.add(regions);
+        }
     }
 
     fn scanned(&mut self, path: &Path) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ use crate::{calibrate, output};
 use fathomp_advise::{
     Advice, Choosing, Evidence, PUBLISHED, Question, SourcePatch, Target, advise,
 };
+use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
 use fathomp_regions::Regions;
 use fathomp_report::text;
@@ -67,25 +68,25 @@ pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
     Ok(0)
 }
 
-/// What a report shows of scans and advice: from recordings, for the machine that they were
-/// made on. Without a machine there is no advice; what cannot be had is said in `notes`.
+/// What a report shows of scans and advice: from recordings, which were analysed, for the
+/// machine that they were made on. Without a machine there is no advice; what cannot be had is said in `notes`.
 pub(crate) fn for_report(
     recordings: &[PathBuf],
+    analyses: &[Analysis],
     machine: Option<&Machine>,
     notes: &mut Vec<String>,
 ) -> (Option<Regions>, Option<Advice>) {
     let Some(machine) = machine else {
         return (None, None);
     };
-    let inputs = match Inputs::read(recordings, machine) {
+    let inputs = match Inputs::beside_analyses(recordings, analyses) {
         Ok(inputs) => inputs,
         Err(failure) => {
             notes.push(format!("There is no advice: {}.", failure.sentence));
             return (None, None);
         }
     };
-    let analyses: Vec<_> = inputs
-        .analyses
+    let analyses: Vec<_> = analyses
         .iter()
         .filter(|one| !one.program.rehearsal)
         .collect();
@@ -153,16 +154,7 @@ pub(crate) fn weights(file: Option<&Path>) -> Result<Weights, Failure> {
 /// The machine to advise for.
 pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
     let target = match plan.machine.as_deref() {
-        Some(name) => match Target::published(name) {
-            Some(_) if plan.has_packages.is_some() => {
-                return Err(Failure::new(format!(
-                    "how many packages {name} has is published: leave --has-packages out"
-                ))
-                .with_code(exit::USAGE));
-            }
-            Some(target) => target,
-            None => named(name, plan.has_packages)?,
-        },
+        Some(name) => machine_named(name, plan.has_packages)?,
         None => here(plan.has_packages, voice)?,
     };
     if let Some(packages) = plan.packages
@@ -180,7 +172,17 @@ pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
     })
 }
 
-fn named(name: &str, packages: Option<u32>) -> Result<Target, Failure> {
+/// A published machine, or the one of a file.
+pub(crate) fn machine_named(name: &str, packages: Option<u32>) -> Result<Target, Failure> {
+    if let Some(target) = Target::published(name) {
+        return match packages {
+            Some(_) => Err(Failure::new(format!(
+                "how many packages {name} has is published: leave --has-packages out"
+            ))
+            .with_code(exit::USAGE)),
+            None => Ok(target),
+        };
+    }
     let path = Path::new(name);
     if !path.exists() {
         return Err(Failure::new(format!(

@@ -7,7 +7,7 @@ use fathomp_advise::evaluate::{Case, Times};
 use fathomp_advise::{Evidence, Target, is_disturbed, subjects};
 use fathomp_analyse::Analysis;
 use fathomp_regions::{Facts, Regions};
-use fathomp_score::Weights;
+use fathomp_score::{Kernel, Weights};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -19,6 +19,10 @@ const LEAST_NS: f64 = 2e6;
 pub(super) struct Gathered {
     pub(super) cases: Vec<Case>,
     pub(super) notes: Vec<String>,
+    /// What the published score is computed from, and bytes of data.
+    pub(super) kernels: Vec<(Kernel, f64)>,
+    /// Runs of regions that are used, and those of them that were disturbed.
+    pub(super) runs: (u32, u32),
 }
 
 /// The regions of all programs with their times and what is known of them from runs with
@@ -33,12 +37,19 @@ pub(super) fn gather(
     let mut gathered = Gathered {
         cases: Vec::new(),
         notes: Vec::new(),
+        kernels: Vec::new(),
+        runs: (0, 0),
     };
     let mut small = 0;
     for program in &kept.programs {
-        let (cases, left) = of_program(program, kept, directory, target, weights, disturbed)?;
-        gathered.cases.extend(cases);
-        small += left;
+        small += of_program(
+            program,
+            (kept, directory),
+            target,
+            weights,
+            disturbed,
+            &mut gathered,
+        )?;
     }
     // What several benchmarks share, such as filling arrays, would be judged many times, and
     // fitted to what it is judged by.
@@ -72,12 +83,12 @@ pub(super) fn gather(
 
 fn of_program(
     program: &Measured,
-    kept: &Kept,
-    directory: &Path,
+    (kept, directory): (&Kept, &Path),
     target: &Target,
     weights: &Weights,
     keep: bool,
-) -> Result<(Vec<Case>, usize), Failure> {
+    gathered: &mut Gathered,
+) -> Result<usize, Failure> {
     let mut analyses: Vec<(u32, Analysis)> = Vec::new();
     let mut regions: Option<Regions> = None;
     let mut facts: Vec<Facts> = Vec::new();
@@ -103,9 +114,12 @@ fn of_program(
                     threads: *threads,
                     ..Times::default()
                 });
-            if !keep && is_disturbed(analysis, region) {
+            let disturbed = is_disturbed(analysis, region);
+            if disturbed && !keep {
                 times.disturbed += 1;
             } else {
+                gathered.runs.0 += 1;
+                gathered.runs.1 += u32::from(disturbed);
                 times.runs_ns.push(region.outermost_ns as f64);
             }
         }
@@ -128,7 +142,6 @@ fn of_program(
         facts: &facts,
     };
     let at = target.candidates();
-    let mut cases = Vec::new();
     let mut small = 0;
     for subject in subjects(evidence, target, &at, weights) {
         let of_region: Vec<Times> = times
@@ -141,7 +154,12 @@ fn of_program(
             small += 1;
             continue;
         }
-        cases.push(Case {
+        let demand = subject.profile.demand.as_ref();
+        if let Some(Ok(kernel)) = subject.scanned.map(Kernel::of) {
+            let bytes = demand.map_or(0.0, |demand| demand.footprint);
+            gathered.kernels.push((kernel, bytes));
+        }
+        gathered.cases.push(Case {
             benchmark: program.benchmark.clone(),
             size: program.size.clone(),
             region: subject.name,
@@ -150,5 +168,5 @@ fn of_program(
             score: subject.score,
         });
     }
-    Ok((cases, small))
+    Ok(small)
 }

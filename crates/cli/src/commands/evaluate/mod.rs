@@ -14,6 +14,7 @@ use fathomp_advise::{Choosing, Target};
 use fathomp_report::{evaluation_page, export, text};
 use kept::Kept;
 use std::path::Path;
+use std::time::Instant;
 
 pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
     let asked = &plan.evaluating;
@@ -46,7 +47,7 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
         UtilisationName::Added => Utilisation::Added,
         UtilisationName::Share => Utilisation::Share,
     };
-    let evaluation = evaluate(
+    let mut evaluation = evaluate(
         &gathered.cases,
         &target,
         kept.unit,
@@ -55,10 +56,34 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
         Choosing::default(),
     );
     if evaluation.regions == 0 {
+        if gathered.cases.is_empty() {
+            return Err(Failure::new(format!(
+                "no region is left to judge{}: give more with --budget, or fewer programs with --programs",
+                notes.iter().fold(String::new(), |all, note| all
+                    + "; "
+                    + note.trim_end_matches('.'))
+            )));
+        }
         return Err(Failure::new(format!(
             "no region has sound times with both numbers of threads ({} runs of regions were disturbed by other programs): evaluate on a quiet machine with a larger --budget, or use what there is with --disturbed",
             evaluation.disturbed
         )));
+    }
+    let cache = target.machine.caches.last();
+    let machine = fathomp_score::Machine {
+        cache_bytes: cache.map_or(0.0, |cache| cache.bytes as f64),
+        packages: kept.units,
+    };
+    let rules = fathomp_score::Rules::default();
+    evaluation.sensitivity =
+        fathomp_score::sensitivity(&gathered.kernels, &machine, &rules, &weights);
+    let (runs, disturbed) = gathered.runs;
+    if asked.disturbed && disturbed > 0 {
+        let doubt = format!(
+            "{disturbed} of the {runs} runs of regions that this rests on were disturbed by other programs: their times, and all that follows from them, are doubtful."
+        );
+        voice.warn(&doubt);
+        notes.push(doubt);
     }
     give(asked, &evaluation, &notes, voice)
 }
@@ -90,6 +115,7 @@ fn measure(
     voice: Voice,
     notes: &mut Vec<String>,
 ) -> Result<Kept, Failure> {
+    let begun = Instant::now();
     let target = match &plan.machine {
         Some(file) => {
             let machine = crate::evidence::machine(Some(file))?;
@@ -104,5 +130,5 @@ fn measure(
         )
         .with_code(exit::FAILED));
     }
-    runs::measure(&plan.evaluating, &target, directory, voice, notes)
+    runs::measure(&plan.evaluating, &target, directory, begun, (voice, notes))
 }

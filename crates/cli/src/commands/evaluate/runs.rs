@@ -35,13 +35,14 @@ fn pinned() -> OpenMp {
     }
 }
 
-/// Runs the programs of `asked` and keeps what was recorded in `directory`.
+/// Runs the programs of `asked` and keeps what was recorded in `directory`. Its budget began
+/// at `begun`: building and measuring the machine are part of it.
 pub(super) fn measure(
     asked: &Evaluating,
     target: &Target,
     directory: &Path,
-    voice: Voice,
-    notes: &mut Vec<String>,
+    begun: Instant,
+    (voice, notes): (Voice, &mut Vec<String>),
 ) -> Result<Kept, Failure> {
     let (unit, units) = units(target);
     let mut kept = Kept::new(unit, units, target.packages);
@@ -74,13 +75,19 @@ pub(super) fn measure(
         directory,
         shop,
         unpacked: fathomp_runtime::unpack()?,
-        begun: Instant::now(),
+        begun,
         made: 0,
         limit: Duration::ZERO,
     };
-    // Built before time is taken.
+    // All are built first, so that no compiler runs beside what is measured; that takes at
+    // most half of the time.
     let mut built = Vec::new();
+    let mut late: Vec<String> = Vec::new();
     for (done, workload) in workloads.iter().enumerate() {
+        if begun.elapsed() > asked.budget.0 / 2 {
+            late.push(workload.full_name());
+            continue;
+        }
         progress.at(done, format!("building {}", workload.full_name()));
         match job.shop.build(workload, asked.class, true) {
             Ok(_) => built.push(*workload),
@@ -91,15 +98,18 @@ pub(super) fn measure(
             )),
         }
     }
-    job.begun = Instant::now();
     let runs = (built.len() * (rounds.min(3) * counts.len() + 1)).max(1);
-    job.limit = (asked.budget.0 / runs as u32).max(LEAST) * 2;
+    job.limit = (job.left() / runs as u32).max(LEAST) * 2;
     let mut chosen: Vec<Chosen<'_>> = Vec::new();
     for (done, workload) in built.iter().enumerate() {
         progress.at(
             workloads.len() + done,
             format!("sizing {}", workload.full_name()),
         );
+        if job.left().is_zero() {
+            late.push(workload.full_name());
+            continue;
+        }
         match job.size(workload, notes)? {
             Some((one, recording)) => {
                 kept.programs.push(Measured {
@@ -118,6 +128,13 @@ pub(super) fn measure(
                 job.limit.as_secs_f64()
             )),
         }
+    }
+    if !late.is_empty() {
+        notes.push(format!(
+            "The budget of {:.0} s, which building and measuring the machine are part of, left no time for {}.",
+            asked.budget.0.as_secs_f64(),
+            late.join(", ")
+        ));
     }
     // A size that was fit for one thread is not given up for a moment's disturbance.
     job.limit *= 3;
@@ -142,7 +159,7 @@ pub(super) fn measure(
                     // That was the run that found the size.
                     continue;
                 }
-                if job.begun.elapsed() > asked.budget.0 && round > 0 {
+                if job.left().is_zero() {
                     break 'rounds;
                 }
                 if let Some(recording) = job.run(one, threads)? {
@@ -192,6 +209,11 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// What is left of the budget.
+    fn left(&self) -> Duration {
+        self.asked.budget.0.saturating_sub(self.begun.elapsed())
+    }
+
     /// The largest size, from the one asked for on, with which a run ends in time.
     fn size<'w>(
         &mut self,
@@ -268,7 +290,7 @@ impl Job<'_> {
             teams: None,
             group: None,
             limit_bytes: RECORDING_BYTES,
-            limit: Some(self.limit),
+            limit: Some(self.limit.min(self.left().max(LEAST))),
             rehearsal: false,
             pace: None,
             openmp: pinned(),

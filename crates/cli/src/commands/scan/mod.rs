@@ -2,6 +2,7 @@
 
 mod inputs;
 mod named;
+mod score;
 
 use crate::args::Scan;
 use crate::failure::{Failure, Outcome, exit};
@@ -45,7 +46,15 @@ pub(super) fn scan(plan: &Scan, voice: Voice) -> Outcome {
     if regions.regions.is_empty() {
         return Err(nothing(&regions, &inputs));
     }
+    let scores = match plan.score {
+        true => Some(score::scores(plan, &regions)?),
+        false => None,
+    };
     write(plan, &regions, voice)?;
+    if let Some(scores) = &scores {
+        voice.result("fathomp.score", scores, || scores.text())?;
+        return Ok(0);
+    }
     if voice.json {
         return voice::print_json(&regions).map(|()| 0);
     }

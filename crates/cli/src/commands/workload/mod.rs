@@ -1,6 +1,7 @@
 //! `fathomp workload`: the OpenMP programs that fathomp brings.
 
 mod build;
+mod figures;
 mod list;
 mod memory;
 mod run;
@@ -21,5 +22,6 @@ pub(super) fn workload(plan: &Workload, voice: Voice) -> Outcome {
         Action::Build(plan) => build::build(plan, voice),
         Action::Run(plan) => run::run(plan, voice),
         Action::Verify(plan) => verify::verify(plan, voice),
+        Action::Figures(plan) => figures::figures(plan, voice),
     }
 }

@@ -63,8 +63,9 @@ fn one(text: &mut String, regions: &Regions, region: &Region, options: &ScanOpti
     }
 }
 
-/// Where it stands, what it is, and what it is called.
-fn title(regions: &Regions, region: &Region) -> String {
+/// Where a region stands, what it is, and what it is called.
+#[must_use]
+pub fn title(regions: &Regions, region: &Region) -> String {
     let place = region.place.as_ref().filter(|place| place.line > 0);
     let place = place.map(|place| format!("{}:{}", place.file, place.line));
     let address = region
