@@ -85,8 +85,13 @@ impl Profile {
     /// What one thread asks of memory in a second, if that is certain within a factor.
     #[must_use]
     pub fn asks_bytes_per_s(&self) -> Option<f64> {
-        let demand = self.demand.as_ref().filter(|demand| demand.uncertain < 1.0)?;
-        let timed = self.timed.filter(|timed| timed.threads < 1.5 && timed.computing_ns > 0.0)?;
+        let demand = self
+            .demand
+            .as_ref()
+            .filter(|demand| demand.uncertain < 1.0)?;
+        let timed = self
+            .timed
+            .filter(|timed| timed.threads < 1.5 && timed.computing_ns > 0.0)?;
         Some(demand.bytes_at(1) / timed.computing_ns * 1e9)
     }
 }

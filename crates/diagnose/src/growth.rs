@@ -95,32 +95,53 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
         return;
     }
-    causes.push(unnamed(seen, cost, &grown, beyond_memory(seen, growth, fewest, slower)));
+    causes.push(unnamed(
+        seen,
+        cost,
+        &grown,
+        beyond_memory(seen, growth, fewest, slower),
+    ));
 }
 
 /// The functions of libraries in which time grew: sleep in their locks is part of it.
 fn in_library(seen: &Seen<'_>, slower: Slower, by_processors: f64) -> Option<Cause> {
+    let (longer, grown) = time_grown(seen)?;
+    let notable = longer / (1.0 + slower.most) - 1.0 >= NOTABLE;
+    let long = grown.many_ns / seen.executions() > LONG_NS;
+    let cost = grown.cost - by_processors;
+    let words = format!(
+        "computing and sleeping take {} times as long in all with {} as with {}",
+        ratio(longer),
+        plural(seen.team.into(), "thread"),
+        seen.fewest().map_or(1, |(few, _)| few.team_size_max.max(1))
+    );
+    (notable && long).then(|| library::find(seen, &library::Grown { cost, ..grown }, &words))?
+}
+
+/// The same where only the model knows that it will cost something.
+pub(crate) fn predicted_in_library(seen: &Seen<'_>) -> Option<Cause> {
+    let (_, grown) = time_grown(seen)?;
+    let words = "computing took longer in all with more threads";
+    library::find(seen, &library::Grown { cost: 0.0, ..grown }, words)
+}
+
+/// By how much computing and sleeping took longer in all.
+fn time_grown(seen: &Seen<'_>) -> Option<(f64, library::Grown)> {
     let (fewest, _) = seen.fewest()?;
     let time = |region: &Region| {
         let states = [State::Compute, State::Blocked, State::Io];
-        states.iter().map(|state| region.states[*state] as f64).sum()
+        states
+            .iter()
+            .map(|state| region.states[*state] as f64)
+            .sum()
     };
     let (many_ns, few_ns): (f64, f64) = (time(seen.region), time(fewest));
-    let longer = many_ns / few_ns.max(1.0);
-    let notable = longer / (1.0 + slower.most) - 1.0 >= NOTABLE;
-    let long = many_ns / seen.executions() > LONG_NS;
     let grown = library::Grown {
         many_ns,
         few_ns,
-        cost: seen.each(many_ns - few_ns) - by_processors,
-        words: &format!(
-            "computing and sleeping take {} times as long in all with {} as with {}",
-            ratio(longer),
-            plural(seen.team.into(), "thread"),
-            fewest.team_size_max.max(1)
-        ),
+        cost: seen.each(many_ns - few_ns),
     };
-    (notable && long && few_ns > 0.0).then(|| library::find(seen, &grown))?
+    (few_ns > 0.0).then(|| (many_ns / few_ns, grown))
 }
 
 /// Lines that were found to be shared in this region and are worth mending, falsely
@@ -235,9 +256,13 @@ fn beyond_memory(seen: &Seen<'_>, growth: f64, fewest: u32, slower: Slower) -> O
     // Twice the room for the error of both measurements.
     if growth > 1.5 * most + 2.0 * NOTABLE {
         let part = most / growth.max(f64::MIN_POSITIVE);
-        return Some(format!(", of which memory bandwidth explains no more than {}", percent(part)));
+        return Some(format!(
+            ", of which memory bandwidth explains no more than {}",
+            percent(part)
+        ));
     }
-    let asks = *seen.input.asks?.get(seen.region.name.as_str())?;
+    let mut known = seen.input.asks.iter();
+    let (_, asks) = known.find(|(name, _)| *name == seen.region.name)?;
     let alone = seen.input.machine?.bandwidth_at(1.0)?;
     let all = asks * f64::from(seen.team);
     // Only where threads are in code that was scanned.
@@ -252,12 +277,7 @@ fn beyond_memory(seen: &Seen<'_>, growth: f64, fewest: u32, slower: Slower) -> O
     })
 }
 
-fn unnamed(
-    seen: &Seen<'_>,
-    cost: f64,
-    grown: &str,
-    beyond: Option<String>,
-) -> Cause {
+fn unnamed(seen: &Seen<'_>, cost: f64, grown: &str, beyond: Option<String>) -> Cause {
     let place = seen.place();
     let looked = seen.input.sharing.is_some();
     let less_memory = format!(
@@ -268,14 +288,18 @@ fn unnamed(
         // No library is in sight, and no line.
         (Some(beyond), true, Some(own)) if own >= OWN => (
             Kind::Unexplained,
-            format!("{beyond}; no cache line that its threads share was seen, and they are in no library"),
+            format!(
+                "{beyond}; no cache line that its threads share was seen, and they are in no library"
+            ),
             format!(
                 "Measure {place} again on processors of their own: what its threads share may have escaped the look, or processors differ."
             ),
         ),
         (Some(beyond), true, _) => (
             Kind::Library,
-            format!("{beyond}; no cache line that its threads share was seen, but what libraries share was not looked at"),
+            format!(
+                "{beyond}; no cache line that its threads share was seen, but what libraries share was not looked at"
+            ),
             format!(
                 "Look at the library functions that {place} calls: one may take a lock, or write what all threads share (rand, malloc, streams, locales, time zones)."
             ),

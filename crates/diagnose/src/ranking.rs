@@ -1,7 +1,9 @@
 //! What the scaling model says that each cause will cost, and the order of all.
 
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
+use crate::growth;
 use crate::input::Input;
+use crate::library;
 use crate::pace::Slower;
 use crate::region::Seen;
 use crate::waiting;
@@ -268,20 +270,13 @@ fn predicted_only(
             ),
         ),
         Term::Saturation if slower.notable() => return Some(slower.cause(&seen, 0.0)),
-        // A line that explains it would have been a cause of its own.
-        Term::Saturation if input.sharing.is_some() => (
-            Kind::Bandwidth,
-            "computing took longer in all with more threads, and no cache line that they share explains it"
-                .to_owned(),
-            format!("Move less memory in {place} (blocking, fusing loops, first touch)."),
-        ),
-        Term::Saturation => (
-            Kind::SharedLinesOrBandwidth,
-            "computing took longer in all with more threads".to_owned(),
-            format!(
-                "Move less memory in {place}, and look for shared cache lines with `fathomp sharing`."
-            ),
-        ),
+        Term::Saturation if library::own(&seen).is_some() => {
+            if let Some(cause) = growth::predicted_in_library(&seen) {
+                return Some(cause);
+            }
+            memory_or_lines(input, &place)
+        }
+        Term::Saturation => memory_or_lines(input, &place),
         Term::Mutex => (
             Kind::Critical,
             "threads that wait for it little so far will stand in line".to_owned(),
@@ -291,6 +286,26 @@ fn predicted_only(
         _ => return None,
     };
     Some(seen.cause(kind, Basis::Times, 0.0, evidence, action))
+}
+
+/// What computing that took longer with more threads may be due to.
+fn memory_or_lines(input: &Input<'_>, place: &str) -> (Kind, String, String) {
+    // A line that explains it would have been a cause of its own.
+    match input.sharing {
+        Some(_) => (
+            Kind::Bandwidth,
+            "computing took longer in all with more threads, and no cache line that they share explains it"
+                .to_owned(),
+            format!("Move less memory in {place} (blocking, fusing loops, first touch)."),
+        ),
+        None => (
+            Kind::SharedLinesOrBandwidth,
+            "computing took longer in all with more threads".to_owned(),
+            format!(
+                "Move less memory in {place}, and look for shared cache lines with `fathomp sharing`."
+            ),
+        ),
+    }
 }
 
 #[cfg(test)]

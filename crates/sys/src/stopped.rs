@@ -49,11 +49,7 @@ mod imp {
         let signal = wait(thread, thread == process)?;
         let seen = copy(process, thread, most);
         // A signal that stopped it first is delivered now.
-        request(
-            libc::PTRACE_DETACH,
-            thread,
-            without_provenance_mut(signal),
-        )?;
+        request(libc::PTRACE_DETACH, thread, without_provenance_mut(signal))?;
         seen
     }
 
@@ -137,7 +133,14 @@ mod imp {
         // SAFETY: the kernel writes at most `most` bytes to `bytes`, and checks the other
         // process's addresses by itself.
         let read = unsafe {
-            libc::process_vm_readv(process, &raw const here, 1, pages.as_ptr(), pages.len() as u64, 0)
+            libc::process_vm_readv(
+                process,
+                &raw const here,
+                1,
+                pages.as_ptr(),
+                pages.len() as u64,
+                0,
+            )
         };
         bytes.truncate(usize::try_from(read).unwrap_or(0));
         bytes
@@ -162,7 +165,9 @@ mod tests {
         let pid = i32::try_from(child.id()).unwrap();
         let mut asleep = 0;
         for _ in 0..20 {
-            let Ok(seen) = look(pid, pid, 8192) else { break };
+            let Ok(seen) = look(pid, pid, 8192) else {
+                break;
+            };
             assert_ne!(seen.registers[RETURN_ADDRESS], 0);
             assert!(!seen.stack.is_empty());
             asleep += usize::from(seen.system_call.is_some());

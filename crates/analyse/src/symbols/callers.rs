@@ -1,11 +1,11 @@
 //! From where execution is in a function to where its caller goes on, by the tables that
 //! compilers write for exceptions (`.eh_frame`).
 
+use super::module::read;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, ParsedEhFrameHdr,
     Register, RegisterRule, UnwindContext, UnwindSection,
 };
-use super::module::read;
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 use std::path::Path;
 
@@ -46,9 +46,7 @@ impl Callers {
         };
         let (frames_at, frames) = section(".eh_frame")?;
         let (index_at, index) = section(".eh_frame_hdr")?;
-        let is_executable = |flags: SegmentFlags| {
-            matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.contains(object::elf::PF_X))
-        };
+        let is_executable = |flags: SegmentFlags| matches!(flags, SegmentFlags::Elf { p_flags, .. } if p_flags.contains(object::elf::PF_X));
         let executable = file.segments().filter(|part| is_executable(part.flags()));
         let executable = executable.map(|part| Executable {
             offset: part.file_range().0,
@@ -90,12 +88,10 @@ impl Callers {
     pub fn function(&self, address: u64) -> Option<u64> {
         let tables = EhFrame::new(&self.frames, LittleEndian);
         let index = self.index()?;
-        let found = index.table()?.fde_for_address(
-            &tables,
-            &self.bases,
-            address,
-            EhFrame::cie_from_offset,
-        );
+        let found =
+            index
+                .table()?
+                .fde_for_address(&tables, &self.bases, address, EhFrame::cie_from_offset);
         let found = found.ok().filter(|found| found.contains(address))?;
         Some(found.initial_address())
     }

@@ -168,7 +168,9 @@ impl Job<'_> {
         }
         let threads = like.threads;
         let looked = whereabouts::look(&self.again(threads, Stdout::Discard), like, threads);
-        let interrupted = looked.interrupted.map(|signal| exit_code(Signalled(signal)));
+        let interrupted = looked
+            .interrupted
+            .map(|signal| exit_code(Signalled(signal)));
         if let Some(samples) = &looked.samples {
             let text = serde_json::to_string_pretty(samples)? + "\n";
             output::write_file(&study.path(SAMPLES), text.as_bytes())?;
@@ -188,9 +190,9 @@ impl Job<'_> {
         if self.plan.sharing {
             return Some(LIMIT_S);
         }
-        let open = diagnosis.of_program().any(|cause| {
-            cause.kind.is_untold() && cause.share() >= UNTOLD
-        });
+        let open = diagnosis
+            .of_program()
+            .any(|cause| cause.kind.is_untold() && cause.share() >= UNTOLD);
         let disturbed = runs.analyses.iter().any(|one| {
             one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal
         });

@@ -5,7 +5,6 @@ use fathomp_analyse::Analysis;
 use fathomp_analyse::samples::{RegionSamples, Samples, Spot};
 use fathomp_diagnose::{Cause, Input, Kind, diagnose};
 use fathomp_sharing::Findings;
-use std::collections::BTreeMap;
 
 fn spot(function: &str, within: &[&str], times: u64, asleep: u64) -> Spot {
     Spot {
@@ -44,7 +43,7 @@ fn of(runs: &[Analysis], own: u64, outside: Vec<Spot>, asks: Option<f64>) -> Cau
         ..Findings::default()
     };
     let name = region.name.as_str();
-    let asks: BTreeMap<&str, f64> = asks.into_iter().map(|asks| (name, asks)).collect();
+    let asks: Vec<(&str, f64)> = asks.into_iter().map(|asks| (name, asks)).collect();
     let found = diagnose(&Input {
         analyses: runs,
         main,
@@ -52,7 +51,7 @@ fn of(runs: &[Analysis], own: u64, outside: Vec<Spot>, asks: Option<f64>) -> Cau
         machine: Some(&machine()),
         sharing: Some(&findings),
         samples: Some(&samples),
-        asks: Some(&asks),
+        asks: &asks,
     });
     found.causes[0].clone()
 }
@@ -62,11 +61,23 @@ fn the_function_whose_lock_threads_wait_for_is_named() {
     let cause = cause(6.0, 10, vec![spot("rand", &["random"], 190, 60)]);
     assert_eq!(cause.kind, Kind::Library);
     assert_eq!(cause.title, "a lock or shared data in rand");
-    assert!(cause.evidence.contains("called at price.c:13"), "{}", cause.evidence);
-    assert!(cause.evidence.contains("190 of 200 looks"), "{}", cause.evidence);
+    assert!(
+        cause.evidence.contains("called at price.c:13"),
+        "{}",
+        cause.evidence
+    );
+    assert!(
+        cause.evidence.contains("190 of 200 looks"),
+        "{}",
+        cause.evidence
+    );
     assert!(cause.action.contains("rand_r"), "{}", cause.action);
     // Five sixths of the region's time are growth.
-    assert!((cause.region_share - 5.0 / 6.0).abs() < 0.05, "{}", cause.region_share);
+    assert!(
+        (cause.region_share - 5.0 / 6.0).abs() < 0.05,
+        "{}",
+        cause.region_share
+    );
 }
 
 #[test]
@@ -74,7 +85,11 @@ fn a_lock_inside_of_a_library_function_is_found_by_what_that_calls() {
     let inside = spot("count_add(long)", &["pthread_mutex_lock"], 180, 100);
     let cause = cause(3.0, 20, vec![inside]);
     assert_eq!(cause.title, "a lock in count_add");
-    assert!(cause.evidence.contains("pthread_mutex_lock"), "{}", cause.evidence);
+    assert!(
+        cause.evidence.contains("pthread_mutex_lock"),
+        "{}",
+        cause.evidence
+    );
     let own = spot("pthread_mutex_lock@plt", &[], 180, 100);
     assert_eq!(self::cause(3.0, 20, vec![own]).kind, Kind::Lock);
 }
@@ -85,7 +100,10 @@ fn a_function_of_which_nothing_is_known_is_named_if_growth_must_be_in_it() {
     let busy = || vec![spot("solve", &[], 120, 0)];
     assert_eq!(cause(1.4, 80, busy()).kind, Kind::Bandwidth);
     assert_eq!(cause(6.0, 20, busy()).kind, Kind::Library);
-    assert_eq!(cause(1.9, 5, vec![spot("memcpy", &[], 195, 0)]).title, "memory bandwidth in memcpy");
+    assert_eq!(
+        cause(1.9, 5, vec![spot("memcpy", &[], 195, 0)]).title,
+        "memory bandwidth in memcpy"
+    );
 }
 
 #[test]
@@ -93,12 +111,19 @@ fn memory_is_not_named_for_loops_that_ask_for_none() {
     let runs = facts_of_growth(1.6);
     assert_eq!(of(&runs, 200, Vec::new(), None).kind, Kind::Bandwidth);
     assert_eq!(of(&runs, 200, Vec::new(), Some(8e9)).kind, Kind::Bandwidth);
-    assert_eq!(of(&runs, 200, Vec::new(), Some(1e6)).kind, Kind::Unexplained);
+    assert_eq!(
+        of(&runs, 200, Vec::new(), Some(1e6)).kind,
+        Kind::Unexplained
+    );
     // Nor where it grows beyond what memory could do.
     let runs = facts_of_growth(6.0);
     assert_eq!(of(&runs, 200, Vec::new(), None).kind, Kind::Unexplained);
     let spread = (0..40).map(|n| spot(&format!("f{n}"), &[], 5, 0)).collect();
     let unsure = of(&runs, 10, spread, None);
     assert_eq!(unsure.kind, Kind::Library);
-    assert!(unsure.evidence.contains("not looked at"), "{}", unsure.evidence);
+    assert!(
+        unsure.evidence.contains("not looked at"),
+        "{}",
+        unsure.evidence
+    );
 }
