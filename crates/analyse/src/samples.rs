@@ -5,17 +5,21 @@
 //! more threads, a few hundred looks tell whether it does so there.
 
 use crate::facts::{Analysis, Region};
-use crate::symbols::Symbols;
+use crate::symbols::{Symbols, readable};
+use fathomp_code::{Decoded, Image, Target, decode};
 use fathomp_trace::model::SiteKind;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Functions of libraries that are kept of each place, most frequent ones.
 const WITHIN: usize = 8;
 /// Places that are kept of each region.
 const SPOTS: usize = 50;
+/// Larger files are not read for the names of what they call.
+const LARGEST_BYTES: u64 = 64 << 20;
+/// Lengths of calls: of a function by its address, and by a place that holds it.
+const CALLS: [u64; 2] = [5, 6];
 /// Files of the system's own; a program's templates come from there, too.
 const SYSTEM: &str = "/usr/";
 
@@ -111,8 +115,9 @@ pub fn samples(
         regions: &analysis.regions,
         is_runtime,
         symbols: Symbols::new(),
-        entries: BTreeMap::new(),
-        found: BTreeMap::new(),
+        entries: Vec::new(),
+        images: Vec::new(),
+        found: Vec::new(),
     };
     // The thread that begins a region shows its call as well, which may be all that is
     // known of it.
@@ -130,24 +135,25 @@ pub fn samples(
     Samples { threads, regions }
 }
 
+/// Of one region.
 #[derive(Default)]
 struct Found {
     own: u64,
     runtime: u64,
-    spots: BTreeMap<(String, Option<String>, String), (Spot, BTreeMap<String, u64>)>,
+    /// With the names that go within, and how often.
+    spots: Vec<(Spot, Vec<(String, u64)>)>,
 }
 
 impl Found {
     fn finish(self, region: String) -> RegionSamples {
-        let most = |names: BTreeMap<String, u64>| {
-            let mut names: Vec<_> = names.into_iter().collect();
+        let most = |mut names: Vec<(String, u64)>| {
             names.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
             names.truncate(WITHIN);
             names.into_iter().map(|(name, _)| name).collect()
         };
         let mut outside: Vec<_> = self
             .spots
-            .into_values()
+            .into_iter()
             .map(|(spot, names)| Spot {
                 within: most(names),
                 ..spot
@@ -169,8 +175,9 @@ struct Tally<'a> {
     is_runtime: &'a dyn Fn(&Path) -> bool,
     symbols: Symbols,
     /// Regions by module and begin of their outlined function.
-    entries: BTreeMap<(PathBuf, u64), Option<usize>>,
-    found: BTreeMap<usize, Found>,
+    entries: Vec<(Arc<Path>, u64, Option<usize>)>,
+    images: Vec<(Arc<Path>, Option<Image>)>,
+    found: Vec<(usize, Found)>,
 }
 
 impl Tally<'_> {
@@ -197,13 +204,25 @@ impl Tally<'_> {
                 .next();
             let call = caller.filter(|caller| caller.module == step.module);
             let call = call.map_or(0, |caller| caller.address + 1);
-            let key = (step.module.to_path_buf(), function);
-            if self.entries.get(&key).is_some_and(Option::is_some) {
+            let known = self.entry(&step.module, function);
+            if let Some(index) = known
+                && (self.entries[index].2.is_some() || call == 0)
+            {
                 continue;
             }
             let region = self.region(&step.module, call, function);
-            self.entries.insert(key, region);
+            match known {
+                Some(index) => self.entries[index].2 = region,
+                None => self
+                    .entries
+                    .push((Arc::clone(&step.module), function, region)),
+            }
         }
+    }
+
+    fn entry(&self, module: &Path, function: u64) -> Option<usize> {
+        let mut known = self.entries.iter();
+        known.position(|(path, begin, _)| *begin == function && **path == *module)
     }
 
     fn region(&mut self, module: &Path, call: u64, function: u64) -> Option<usize> {
@@ -224,9 +243,9 @@ impl Tally<'_> {
         let begun = self.begun(stack);
         for &at in &begun {
             let step = &stack[at];
-            let key = (step.module.to_path_buf(), step.function?);
-            if let Some(Some(region)) = self.entries.get(&key) {
-                return Some((*region, at));
+            let known = self.entry(&step.module, step.function?);
+            if let Some(region) = known.and_then(|index| self.entries[index].2) {
+                return Some((region, at));
             }
         }
         // A task, for example, of the only region there is.
@@ -247,29 +266,74 @@ impl Tally<'_> {
             .position(|step| step.module == *module);
         let own = own.unwrap_or(at);
         let spot = (own > 0 && !runtime).then(|| self.spot(&look.stack, own));
-        let found = self.found.entry(region).or_default();
-        let Some((mut spot, names)) = spot else {
+        let known = self.found.iter().position(|(index, _)| *index == region);
+        let known = known.unwrap_or_else(|| {
+            self.found.push((region, Found::default()));
+            self.found.len() - 1
+        });
+        let found = &mut self.found[known].1;
+        let Some((spot, names)) = spot else {
             match runtime {
                 true => found.runtime += 1,
                 false => found.own += 1,
             }
             return;
         };
-        let key = (
-            spot.library.clone(),
-            spot.function.clone(),
-            spot.called_at.clone(),
-        );
-        let (known, within) = found.spots.entry(key).or_insert_with(|| {
-            spot.times = 0;
-            (spot, BTreeMap::new())
+        let same = |(known, _): &(Spot, _)| {
+            let key = |spot: &Spot| {
+                (
+                    spot.called_at.clone(),
+                    spot.function.clone(),
+                    spot.library.clone(),
+                )
+            };
+            key(known) == key(&spot)
+        };
+        let known = found.spots.iter().position(same).unwrap_or_else(|| {
+            found.spots.push((spot, Vec::new()));
+            found.spots.len() - 1
         });
-        known.times += 1;
-        known.asleep += u64::from(look.asleep);
-        known.in_kernel += u64::from(look.in_kernel);
+        let (spot, within) = &mut found.spots[known];
+        spot.times += 1;
+        spot.asleep += u64::from(look.asleep);
+        spot.in_kernel += u64::from(look.in_kernel);
         for name in names {
-            *within.entry(name).or_default() += 1;
+            match within.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, times)) => *times += 1,
+                None => within.push((name, 1)),
+            }
         }
+    }
+
+    /// The function of another module that is called in `module` before `behind`: what it
+    /// jumps to in its end is on the stack in its place.
+    fn called(&mut self, module: &Arc<Path>, behind: u64) -> Option<String> {
+        let known = self.images.iter().position(|(path, _)| path == module);
+        let known = known.unwrap_or_else(|| {
+            let small = module
+                .metadata()
+                .is_ok_and(|file| file.len() <= LARGEST_BYTES);
+            let image = small.then(|| Image::read(module).ok()).flatten();
+            self.images.push((Arc::clone(module), image));
+            self.images.len() - 1
+        });
+        let image = self.images[known].1.as_ref()?;
+        CALLS.iter().find_map(|length| {
+            let begin = behind.checked_sub(*length)?;
+            let mut target = None;
+            decode(image.bytes(begin, *length)?, begin, |decoded, _| {
+                if let Decoded::Instruction(instruction) = decoded
+                    && instruction.ip() == begin
+                    && instruction.next_ip() == behind
+                {
+                    target = image.target(instruction);
+                }
+            });
+            match target? {
+                Target::Import(name) => Some(readable(&name)),
+                _ => None,
+            }
+        })
     }
 
     /// The function that the region's module called at `own`, and the names of those that
@@ -279,11 +343,16 @@ impl Tally<'_> {
             let places = self.symbols.places(&step.module, step.address);
             places.into_iter().next_back()?.function
         };
-        let function = name(&stack[own - 1]);
-        let mut names: Vec<String> = stack[..own - 1].iter().filter_map(&mut name).collect();
+        let mut names: Vec<String> = stack[..own].iter().filter_map(&mut name).collect();
+        let entry = name(&stack[own - 1]);
         names.sort();
         names.dedup();
         let caller = &stack[own];
+        let name_of_entry = entry.clone();
+        let function = self.called(&caller.module, caller.address + 1).or(entry);
+        // What it jumps to in its end is on the stack in its place, and may be another module's.
+        let jumped = function != name_of_entry;
+        names.retain(|name| Some(name) != function.as_ref());
         let mut places = self.symbols.places(&caller.module, caller.address);
         let users = places.iter().position(|place| {
             let file = place.file.as_deref();
@@ -293,7 +362,9 @@ impl Tally<'_> {
         let library = stack[own - 1].module.file_name();
         let spot = Spot {
             function,
-            library: library.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            library: library
+                .filter(|_| !jumped)
+                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
             called_at: place.short,
             ..Spot::default()
         };

@@ -105,6 +105,28 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
 
 /// The functions of libraries in which time grew: sleep in their locks is part of it.
 fn in_library(seen: &Seen<'_>, slower: Slower, by_processors: f64) -> Option<Cause> {
+    let (longer, grown) = time_grown(seen)?;
+    let notable = longer / (1.0 + slower.most) - 1.0 >= NOTABLE;
+    let long = grown.many_ns / seen.executions() > LONG_NS;
+    let cost = grown.cost - by_processors;
+    let words = format!(
+        "computing and sleeping take {} times as long in all with {} as with {}",
+        ratio(longer),
+        plural(seen.team.into(), "thread"),
+        seen.fewest().map_or(1, |(few, _)| few.team_size_max.max(1))
+    );
+    (notable && long).then(|| library::find(seen, &library::Grown { cost, ..grown }, &words))?
+}
+
+/// The same where only the model knows that it will cost something.
+pub(crate) fn predicted_in_library(seen: &Seen<'_>) -> Option<Cause> {
+    let (_, grown) = time_grown(seen)?;
+    let words = "computing took longer in all with more threads";
+    library::find(seen, &library::Grown { cost: 0.0, ..grown }, words)
+}
+
+/// By how much computing and sleeping took longer in all.
+fn time_grown(seen: &Seen<'_>) -> Option<(f64, library::Grown)> {
     let (fewest, _) = seen.fewest()?;
     let time = |region: &Region| {
         let states = [State::Compute, State::Blocked, State::Io];
@@ -114,21 +136,12 @@ fn in_library(seen: &Seen<'_>, slower: Slower, by_processors: f64) -> Option<Cau
             .sum()
     };
     let (many_ns, few_ns): (f64, f64) = (time(seen.region), time(fewest));
-    let longer = many_ns / few_ns.max(1.0);
-    let notable = longer / (1.0 + slower.most) - 1.0 >= NOTABLE;
-    let long = many_ns / seen.executions() > LONG_NS;
     let grown = library::Grown {
         many_ns,
         few_ns,
-        cost: seen.each(many_ns - few_ns) - by_processors,
-        words: &format!(
-            "computing and sleeping take {} times as long in all with {} as with {}",
-            ratio(longer),
-            plural(seen.team.into(), "thread"),
-            fewest.team_size_max.max(1)
-        ),
+        cost: seen.each(many_ns - few_ns),
     };
-    (notable && long && few_ns > 0.0).then(|| library::find(seen, &grown))?
+    (few_ns > 0.0).then(|| (many_ns / few_ns, grown))
 }
 
 /// Lines that were found to be shared in this region and are worth mending, falsely
@@ -255,7 +268,8 @@ fn beyond_memory(seen: &Seen<'_>, growth: f64, fewest: u32, slower: Slower) -> O
             percent(part)
         ));
     }
-    let asks = *seen.input.asks?.get(seen.region.name.as_str())?;
+    let mut known = seen.input.asks.iter();
+    let (_, asks) = known.find(|(name, _)| *name == seen.region.name)?;
     let alone = seen.input.machine?.bandwidth_at(1.0)?;
     let all = asks * f64::from(seen.team);
     // Only where threads are in code that was scanned.

@@ -5,7 +5,6 @@ use fathomp_analyse::{Analysis, Crowd};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_sharing::Findings;
-use std::collections::BTreeMap;
 
 /// What to diagnose.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +23,7 @@ pub struct Input<'a> {
     pub samples: Option<&'a Samples>,
     /// Bytes from memory in a second that one thread of a region asks for by its code, by the
     /// region's name; what functions of other modules ask for is not in it.
-    pub asks: Option<&'a BTreeMap<&'a str, f64>>,
+    pub asks: &'a [(&'a str, f64)],
 }
 
 impl Input<'_> {

@@ -6,7 +6,6 @@ use crate::region::Seen;
 use fathomp_analyse::samples::{RegionSamples, Spot};
 use fathomp_base::text;
 use fathomp_base::units::{count, percent};
-use std::collections::BTreeMap;
 
 /// Looks below this number tell nothing.
 const FEW: u64 = 20;
@@ -22,8 +21,8 @@ const NAMES: usize = 2;
 
 /// Functions that hinder each other on several threads in one way.
 struct Family {
-    /// Names, of which one that ends with `*` is the beginning of names.
-    names: &'static [&'static str],
+    /// Names, with `|` between them; one that ends with `*` is the beginning of names.
+    names: &'static str,
     kind: Kind,
     /// What they do: goes on behind the name.
     why: &'static str,
@@ -32,207 +31,108 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family {
-        names: &["rand", "random", "srand", "srandom"],
+        names: "rand|random|srand|srandom",
         kind: Kind::Library,
         why: "has one state and one lock for all threads",
         mend: "use a generator for each thread (rand_r, erand48, or <random> in C++)",
     },
     Family {
-        names: &["drand48", "lrand48", "mrand48", "srand48"],
+        names: "drand48|lrand48|mrand48|srand48",
         kind: Kind::Library,
         why: "changes one state that all threads share",
         mend: "use a state for each thread (erand48, nrand48, jrand48, or <random> in C++)",
     },
     Family {
-        names: &[
-            "_gfortran_random_*",
-            "_gfortran_rand*",
-            "_gfortran_irand*",
-            "_gfortran_caf_*",
-        ],
+        names: "_gfortran_random_*|_gfortran_rand*|_gfortran_irand*|_gfortran_caf_*",
         kind: Kind::Library,
         why: "takes a lock or changes a state that all threads share",
         mend: "use a generator of each thread's own, or draw many numbers at a time (random_number of an array)",
     },
     Family {
-        names: &[
-            "malloc",
-            "calloc",
-            "realloc",
-            "free",
-            "operator new*",
-            "operator delete*",
-            "posix_memalign",
-            "aligned_alloc",
-            "memalign",
-            "strdup",
-        ],
+        names: "malloc|calloc|realloc|free|operator new*|operator delete*|posix_memalign|\
+            aligned_alloc|memalign|strdup",
         kind: Kind::Library,
         why: "manages a heap that threads share",
         mend: "allocate outside of the loop and use the memory again, let the thread that allocated a block free it, or link an allocator made for threads (jemalloc, tcmalloc, mimalloc)",
     },
     Family {
-        names: &[
-            "mmap*", "munmap", "mremap", "brk", "sbrk", "madvise", "mprotect",
-        ],
+        names: "mmap*|munmap|mremap|brk|sbrk|madvise|mprotect",
         kind: Kind::Library,
         why: "changes the address space, which one thread does at a time",
         mend: "map memory once, outside of the loop, and use it again",
     },
     Family {
-        names: &[
-            "std::locale*",
-            "std::use_facet*",
-            "std::has_facet*",
-            "std::ios_base*",
-            "std::basic_ios*",
-            "std::__cxx11::basic_stringstream*",
-            "std::__cxx11::basic_ostringstream*",
-            "std::__cxx11::basic_istringstream*",
-            "std::__cxx11::regex*",
-            "std::__1::locale*",
-            "std::__1::ios_base*",
-            "std::__1::use_facet*",
-            "setlocale",
-            "newlocale",
-            "std::__use_cache*",
-        ],
+        names: "std::locale*|std::use_facet*|std::has_facet*|std::ios_base*|std::basic_ios*|\
+            std::__cxx11::basic_stringstream*|std::__cxx11::basic_ostringstream*|\
+            std::__cxx11::basic_istringstream*|std::__cxx11::regex*|std::__1::locale*|\
+            std::__1::ios_base*|std::__1::use_facet*|setlocale|newlocale|std::__use_cache*",
         kind: Kind::Library,
         why: "counts references to the one locale of all threads",
         mend: "construct streams, formatters and regular expressions once for each thread, outside of the loop, or convert numbers without a locale (std::to_chars, std::from_chars)",
     },
     Family {
-        names: &[
-            "printf",
-            "fprintf",
-            "vprintf",
-            "vfprintf",
-            "puts",
-            "putchar",
-            "putc",
-            "fputs",
-            "fputc",
-            "fwrite",
-            "fflush",
-            "perror",
-            "__printf_chk",
-            "__fprintf_chk",
-            "__vfprintf_chk",
-            "_IO_putc",
-            "std::ostream*",
-            "std::basic_ostream*",
-            "std::__ostream_insert*",
-            "std::operator<<*",
-            "std::basic_filebuf*",
-            "std::__1::basic_ostream*",
-            "std::operator<< *",
-        ],
+        names: "printf|fprintf|vprintf|vfprintf|puts|putchar|putc|fputs|fputc|fwrite|fflush|\
+            perror|__printf_chk|__fprintf_chk|__vfprintf_chk|_IO_putc|std::ostream*|\
+            std::basic_ostream*|std::__ostream_insert*|std::operator<<*|std::basic_filebuf*|\
+            std::__1::basic_ostream*|std::operator<< *",
         kind: Kind::Library,
         why: "writes to one stream, whose lock or buffer all threads share",
         mend: "let each thread write to a buffer of its own (snprintf, a string) and output buffers whole, or after the loop",
     },
     Family {
-        names: &[
-            "getc",
-            "fgetc",
-            "fgets",
-            "fread",
-            "scanf",
-            "fscanf",
-            "__isoc99_fscanf",
-            "__isoc23_fscanf",
-            "getline",
-            "getchar",
-            "std::istream*",
-            "std::basic_istream*",
-            "std::getline*",
-        ],
+        names: "getc|fgetc|fgets|fread|scanf|fscanf|__isoc99_fscanf|__isoc23_fscanf|getline|\
+            getchar|std::istream*|std::basic_istream*|std::getline*",
         kind: Kind::Library,
         why: "reads from one stream, whose lock all threads share",
         mend: "read the input in large pieces before the loop, and let threads take it from memory",
     },
     Family {
-        names: &["_gfortran_st_*", "_gfortran_transfer_*", "_gfortran_flush*"],
+        names: "_gfortran_st_*|_gfortran_transfer_*|_gfortran_flush*",
         kind: Kind::Library,
         why: "takes the lock of a unit, or of all units",
         mend: "let each thread collect what it writes in arrays of its own, and write after the loop",
     },
     Family {
-        names: &[
-            "localtime",
-            "localtime_r",
-            "gmtime",
-            "gmtime_r",
-            "mktime",
-            "timelocal",
-            "timegm",
-            "ctime",
-            "ctime_r",
-            "strftime*",
-            "tzset",
-        ],
+        names: "localtime|localtime_r|gmtime|gmtime_r|mktime|timelocal|timegm|ctime|ctime_r|\
+            strftime*|tzset",
         kind: Kind::Library,
         why: "takes the lock of the time zone (localtime_r and gmtime_r take it as well)",
         mend: "convert times outside of the loop, or compute dates from seconds without the C library",
     },
     Family {
-        names: &["getenv", "secure_getenv", "setenv", "putenv", "unsetenv"],
+        names: "getenv|secure_getenv|setenv|putenv|unsetenv",
         kind: Kind::Library,
         why: "searches the environment, which all threads share",
         mend: "read the environment once, before the region",
     },
     Family {
-        names: &[
-            "__cxa_throw",
-            "__cxa_rethrow",
-            "__cxa_allocate_exception",
-            "_Unwind_*",
-            "dl_iterate_phdr",
-            "__gxx_personality_v0",
-            "__cxa_begin_catch",
-            "__cxa_end_catch",
-        ],
+        names: "__cxa_throw|__cxa_rethrow|__cxa_allocate_exception|_Unwind_*|dl_iterate_phdr|\
+            __gxx_personality_v0|__cxa_begin_catch|__cxa_end_catch",
         kind: Kind::Library,
         why: "unwinds the stack, for which it searches loaded modules behind locks",
         mend: "return errors from the loop as values in place of exceptions",
     },
     Family {
-        names: &["dlopen", "dlsym", "dlclose", "dladdr"],
+        names: "dlopen|dlsym|dlclose|dladdr",
         kind: Kind::Library,
         why: "takes the loader's lock",
         mend: "look symbols up once, before the region",
     },
     Family {
-        names: &["__atomic_*", "libat_*"],
+        names: "__atomic_*|libat_*",
         kind: Kind::Library,
         why: "takes locks for what has no atomic instruction",
         mend: "use atomics of at most 8 bytes, or a reduction",
     },
     Family {
-        names: &[
-            "pthread_mutex_*",
-            "pthread_rwlock_*",
-            "pthread_spin_*",
-            "sem_*",
-            "mtx_*",
-            "lll_lock_*",
-            "std::mutex*",
-            "pthread_cond_*",
-        ],
+        names: "pthread_mutex_*|pthread_rwlock_*|pthread_spin_*|sem_*|mtx_*|lll_lock_*|\
+            std::mutex*|pthread_cond_*",
         kind: Kind::Lock,
         why: "takes a lock that threads share",
         mend: "lock less often or for less work: one lock for each part of the data, atomic updates, or a result of each thread's own that is combined at the end",
     },
     Family {
-        names: &[
-            "memcpy",
-            "memmove",
-            "memset",
-            "memcmp",
-            "__memcpy_chk",
-            "__memmove_*",
-            "__memset_*",
-        ],
+        names: "memcpy|memmove|memset|memcmp|__memcpy_chk|__memmove_*|__memset_*",
         kind: Kind::Bandwidth,
         why: "moves memory",
         mend: "move less memory (blocking, fewer copies, first touch by the thread that computes)",
@@ -240,7 +140,7 @@ const FAMILIES: &[Family] = &[
 ];
 
 /// What slept or waited in the kernel does, for what is only blocked.
-const SLEEPS: &[&str] = &[
+const SLEEPS: [&str; 7] = [
     "nanosleep",
     "clock_nanosleep",
     "usleep",
@@ -253,10 +153,10 @@ const SLEEPS: &[&str] = &[
 impl Family {
     fn has(&self, name: &str) -> bool {
         self.names
-            .iter()
+            .split('|')
             .any(|known| match known.strip_suffix('*') {
                 Some(begin) => name.starts_with(begin),
-                None => *known == name,
+                None => known == name,
             })
     }
 
@@ -280,6 +180,7 @@ fn bare(name: &str) -> &str {
         .unwrap_or(name)
         .trim_start_matches('_');
     let inner = inner.strip_prefix("libc_").unwrap_or(inner);
+    let inner = inner.strip_suffix("_usercnt").unwrap_or(inner);
     match known(inner) && !known(name) {
         true => inner,
         false => name,
@@ -287,7 +188,6 @@ fn bare(name: &str) -> &str {
 }
 
 /// Places that hinder each other in one way.
-#[derive(Default)]
 struct Group<'a> {
     spots: Vec<&'a Spot>,
     family: Option<&'static Family>,
@@ -296,15 +196,22 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     /// Those with most looks first.
     fn all(of: &'a RegionSamples) -> Vec<Self> {
-        let mut groups: BTreeMap<(Option<usize>, Option<&str>), Group<'_>> = BTreeMap::new();
+        let mut groups: Vec<Self> = Vec::new();
         for spot in &of.outside {
-            let family = Family::of(spot);
-            let name = spot.function.as_deref().filter(|_| family.is_none());
-            let group = groups.entry((family, name)).or_default();
-            group.family = family.map(|index| &FAMILIES[index]);
-            group.spots.push(spot);
+            let family = Family::of(spot).map(|index| &FAMILIES[index]);
+            let alike = |group: &&mut Self| match (family, group.family) {
+                (Some(family), Some(known)) => std::ptr::eq(family, known),
+                (None, None) => group.spots[0].function == spot.function,
+                _ => false,
+            };
+            match groups.iter_mut().find(alike) {
+                Some(group) => group.spots.push(spot),
+                None => groups.push(Self {
+                    family,
+                    spots: vec![spot],
+                }),
+            }
         }
-        let mut groups: Vec<_> = groups.into_values().collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.sum(|spot| spot.times)));
         groups
     }
@@ -327,6 +234,7 @@ impl<'a> Group<'a> {
 fn spot_name(spot: &Spot) -> String {
     match &spot.function {
         Some(name) => text::shorten(bare(name), 60),
+        None if spot.library.is_empty() => "a library".to_owned(),
         None => format!("a function of {}", spot.library),
     }
 }
@@ -354,16 +262,15 @@ pub(crate) fn own(seen: &Seen<'_>) -> Option<f64> {
 }
 
 /// Time that grew with more threads: how much of it there is in all, how much with fewest
-/// threads, what the growth costs each thread, and the same in words.
-pub(crate) struct Grown<'a> {
+/// threads, and what the growth costs each thread.
+pub(crate) struct Grown {
     pub(crate) many_ns: f64,
     pub(crate) few_ns: f64,
     pub(crate) cost: f64,
-    pub(crate) words: &'a str,
 }
 
-/// The functions in which time grew, if they are in libraries.
-pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
+/// The functions in which time grew, which `words` say, if they are in libraries.
+pub(crate) fn find(seen: &Seen<'_>, grown: &Grown, words: &str) -> Option<Cause> {
     let samples = seen_of(seen)?;
     let all = samples.all() as f64;
     let growth = grown.many_ns - grown.few_ns;
@@ -402,13 +309,19 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
         Some(inner) => format!(" and {inner} in it"),
         None => String::new(),
     };
+    let subject = match family {
+        Some(_) if directly => spot_name(first),
+        Some(_) => inner().map_or_else(|| names.clone(), str::to_owned),
+        None => names.clone(),
+    };
     let why = match family {
-        Some(family) if directly => format!("{names} {}", family.why),
-        Some(family) => format!("{} {}", inner().unwrap_or(&names), family.why),
-        None if asleep > 0 => format!("{names} waits for a lock"),
-        None => {
-            format!("{names} may take a lock, write memory that threads share, or move much memory")
-        }
+        Some(family) => family.why,
+        None if asleep > 0 => "waits for a lock",
+        None => "may take a lock, write what threads share, or move much memory",
+    };
+    let of = match first.library.as_str() {
+        "" => String::new(),
+        library => format!(" ({library})"),
     };
     let sleep = match asleep {
         0 => String::new(),
@@ -418,11 +331,10 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
         ),
     };
     let evidence = format!(
-        "threads were in {names}{through} ({}), called at {places}, in {} of {} looks{sleep}; {}",
-        first.library,
+        "threads were in {names}{through}{of}, called at {places}, in {} of {} looks{sleep}; {}",
         count(times),
         count(samples.all()),
-        grown.words
+        words
     );
     let mend = family.map_or(
         "call it less often, give each thread data of its own, or ask its documentation how threads are to use it",
@@ -448,7 +360,7 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown<'_>) -> Option<Cause> {
         basis,
         grown.cost,
         evidence,
-        text::sentence(&format!("{why}: in {place}, {mend}")),
+        format!("In {place}, {mend}: {subject} {why}."),
     );
     cause.title = title;
     Some(cause)

@@ -2,7 +2,9 @@
 
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
 use crate::constructs;
+use crate::growth;
 use crate::input::Input;
+use crate::library;
 use crate::pace::Slower;
 use crate::region::Seen;
 use crate::waiting;
@@ -269,14 +271,39 @@ fn predicted_only(
             ),
         ),
         Term::Saturation if slower.notable() => return Some(slower.cause(&seen, 0.0)),
-        // A line that explains it would have been a cause of its own.
-        Term::Saturation if input.sharing.is_some() => (
+        Term::Saturation if library::own(&seen).is_some() => {
+            if let Some(cause) = growth::predicted_in_library(&seen) {
+                return Some(cause);
+            }
+            memory_or_lines(&seen)
+        }
+        Term::Saturation => memory_or_lines(&seen),
+        Term::Mutex => match constructs::reduced(&seen) {
+            Some(names) => return Some(constructs::reduction(&seen, &names, 0.0, 0.0)),
+            None => (
+                Kind::Critical,
+                "threads that wait for it little so far will stand in line".to_owned(),
+                format!("Take critical sections and locks out of the inner loops of {place}."),
+            ),
+        },
+        // The rest is not predicted unless something of it was measured.
+        _ => return None,
+    };
+    Some(seen.cause(kind, Basis::Times, 0.0, evidence, action))
+}
+
+/// What computing that took longer with more threads may be due to.
+fn memory_or_lines(seen: &Seen<'_>) -> (Kind, String, String) {
+    let place = seen.place();
+    // A line that explains it would have been a cause of its own.
+    match seen.input.sharing {
+        Some(_) => (
             Kind::Bandwidth,
             "computing took longer in all with more threads, and no cache line that they share explains it"
                 .to_owned(),
             format!("Move less memory in {place} (blocking, fusing loops, first touch)."),
         ),
-        Term::Saturation => (
+        None => (
             Kind::SharedLinesOrBandwidth,
             "computing took longer in all with more threads".to_owned(),
             format!(
@@ -284,17 +311,7 @@ fn predicted_only(
                 if seen.can_look() { " with `fathomp sharing`" } else { "" }
             ),
         ),
-        Term::Mutex => match constructs::reduced(&seen) {
-            Some(names) => return Some(constructs::reduction(&seen, &names, 0.0, 0.0)),
-            None => (
-            Kind::Critical,
-            "threads that wait for it little so far will stand in line".to_owned(),
-            format!("Take critical sections and locks out of the inner loops of {place}."),
-        )},
-        // The rest is not predicted unless something of it was measured.
-        _ => return None,
-    };
-    Some(seen.cause(kind, Basis::Times, 0.0, evidence, action))
+    }
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ impl<'a> Input<'a> {
     pub fn diagnose(&self) -> Diagnosis {
         let sound = broken(self.analyses).is_none();
         let advised = self.advice.map_or(&[][..], |advice| &advice.regions);
-        let asks: BTreeMap<&str, f64> = advised
+        let asks: Vec<(&str, f64)> = advised
             .iter()
             .filter_map(|region| Some((region.name.as_str(), region.asks_bytes_per_s?)))
             .collect();
@@ -120,7 +120,7 @@ impl<'a> Input<'a> {
                     machine: self.machine,
                     sharing: self.sharing,
                     samples: self.samples,
-                    asks: Some(&asks),
+                    asks: &asks,
                 })
             })
     }

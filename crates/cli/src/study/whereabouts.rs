@@ -10,7 +10,6 @@ use fathomp_analyse::Analysis;
 use fathomp_analyse::samples::{Look, Samples, Step, samples};
 use fathomp_analyse::symbols::{Callers, Frame};
 use fathomp_sys::stopped::{self, RETURN_ADDRESS, STACK_POINTER, Stopped};
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,7 +84,7 @@ struct Mapping {
 struct Process {
     pid: i32,
     mappings: Vec<Mapping>,
-    modules: HashMap<Arc<Path>, Option<Callers>>,
+    modules: Vec<(Arc<Path>, Option<Callers>)>,
 }
 
 impl Process {
@@ -93,7 +92,7 @@ impl Process {
         Self {
             pid,
             mappings: Vec::new(),
-            modules: HashMap::new(),
+            modules: Vec::new(),
         }
     }
 
@@ -146,8 +145,13 @@ impl Process {
                 break;
             };
             let module = Arc::clone(&self.mappings[mapping].module);
-            let known = self.modules.entry(Arc::clone(&module));
-            let Some(callers) = known.or_insert_with(|| Callers::read(&module)) else {
+            let known = self.modules.iter().position(|(path, _)| *path == module);
+            let known = known.unwrap_or_else(|| {
+                let callers = Callers::read(&module);
+                self.modules.push((Arc::clone(&module), callers));
+                self.modules.len() - 1
+            });
+            let Some(callers) = &self.modules[known].1 else {
                 break;
             };
             let Some(address) = callers.address_of(offset) else {

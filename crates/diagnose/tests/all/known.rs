@@ -23,7 +23,7 @@ fn of(analyses: &[Analysis]) -> Diagnosis {
         machine: None,
         sharing: None,
         samples: None,
-        asks: None,
+        asks: &[],
     })
 }
 
@@ -145,7 +145,7 @@ fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
             machine: None,
             sharing: Some(&found),
             samples: None,
-            asks: None,
+            asks: &[],
         });
         diagnosis.causes[0].clone()
     };
@@ -442,7 +442,7 @@ fn only_more_than_sharing_all_bandwidth_explains_is_shared_lines_for_certain() {
             machine: Some(&machine),
             sharing: None,
             samples: None,
-            asks: None,
+            asks: &[],
         });
         first(&diagnosis)
     };

@@ -5,7 +5,6 @@ use fathomp_analyse::Analysis;
 use fathomp_analyse::samples::{RegionSamples, Samples, Spot};
 use fathomp_diagnose::{Cause, Input, Kind, diagnose};
 use fathomp_sharing::Findings;
-use std::collections::BTreeMap;
 
 fn spot(function: &str, within: &[&str], times: u64, asleep: u64) -> Spot {
     Spot {
@@ -44,7 +43,7 @@ fn of(runs: &[Analysis], own: u64, outside: Vec<Spot>, asks: Option<f64>) -> Cau
         ..Findings::default()
     };
     let name = region.name.as_str();
-    let asks: BTreeMap<&str, f64> = asks.into_iter().map(|asks| (name, asks)).collect();
+    let asks: Vec<(&str, f64)> = asks.into_iter().map(|asks| (name, asks)).collect();
     let found = diagnose(&Input {
         analyses: runs,
         main,
@@ -52,7 +51,7 @@ fn of(runs: &[Analysis], own: u64, outside: Vec<Spot>, asks: Option<f64>) -> Cau
         machine: Some(&machine()),
         sharing: Some(&findings),
         samples: Some(&samples),
-        asks: Some(&asks),
+        asks: &asks,
     });
     found.causes[0].clone()
 }

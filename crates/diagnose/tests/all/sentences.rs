@@ -188,7 +188,7 @@ proptest! {
             machine: None,
             sharing: None,
             samples: None,
-            asks: None,
+            asks: &[],
         });
         for cause in &diagnosis.causes {
             check(cause, main, &runs, prediction.as_ref())?;
