@@ -331,13 +331,12 @@ impl Region {
     #[must_use]
     pub fn divided_iterations(&self, thread: &ThreadShare) -> Option<u64> {
         let number = thread.thread_num?;
-        let known = self.unknown_iterations.is_none();
-        let trips = self.trips.as_ref().filter(|_| known)?;
+        let trips = self.trips.as_ref()?;
         let own = trips.threads.iter().find(|one| one.thread_num == number)?;
         // Another thread may have had the same number in other executions.
         let same = |one: &&ThreadShare| one.thread_num == Some(number);
         let alone = self.threads.iter().filter(same).count() == 1;
-        alone.then_some(own.iterations)
+        (alone && self.unknown_iterations.is_none()).then_some(own.iterations)
     }
 
     /// Of `thread`, as [`all_iterations`](Self::all_iterations).

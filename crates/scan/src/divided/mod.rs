@@ -16,19 +16,9 @@ use crate::places::Places;
 use crate::values::{Node, Value};
 use crate::walk::FrameId;
 use fathomp_code::{BlockId, FunctionId, Target};
-use fathomp_regions::{CallKind, Divided, Known, Leaf, LoopId, Op, Reason, ReasonKind};
+use fathomp_regions::{CallKind, Divided, Leaf, LoopId, Op, ReasonKind};
 use std::sync::{Mutex, PoisonError};
-use units::Unit;
-
-/// Not to be told.
-fn unknown(kind: ReasonKind, detail: impl Into<String>) -> Divided {
-    Divided {
-        loops: Vec::new(),
-        total: Known::Unknown(Reason::new(kind, detail)),
-        each: None,
-        chunk: None,
-    }
-}
+use units::{Unit, unknown};
 
 /// What units of one loop have in common.
 #[derive(PartialEq)]

@@ -1,7 +1,6 @@
 //! How many iterations divided loops have, over all times that they are come to.
 
-use super::units::Unit;
-use super::unknown;
+use super::units::{Unit, unknown};
 use crate::body::Assembly;
 use crate::values::Value;
 use crate::walk::{FrameId, Reach};

@@ -1,11 +1,10 @@
 //! What does the work of divided loops: loops, and calls that fill or copy memory.
 
-use super::unknown;
 use crate::body::Assembly;
 use crate::values::{Node, Substitution, Value};
 use crate::walk::{DivisionFact, FrameId, Reach};
 use fathomp_code::BlockId;
-use fathomp_regions::{CallKind, Divided, Leaf, LoopId, Op, ReasonKind};
+use fathomp_regions::{CallKind, Divided, Known, Leaf, LoopId, Op, Reason, ReasonKind};
 use std::rc::Rc;
 
 /// A thread's part by which loops are told from those that do what others leave over: vectors
@@ -13,6 +12,16 @@ use std::rc::Rc;
 const PART: i64 = 1_000_000_007;
 /// What is left over is less.
 const REST: i64 = 100_000;
+
+/// Not to be told.
+pub(super) fn unknown(kind: ReasonKind, detail: impl Into<String>) -> Divided {
+    Divided {
+        loops: Vec::new(),
+        total: Known::Unknown(Reason::new(kind, detail)),
+        each: None,
+        chunk: None,
+    }
+}
 
 /// A loop, or a call.
 #[derive(Clone, Debug)]
