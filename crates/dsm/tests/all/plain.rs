@@ -2,7 +2,7 @@
 
 use fathomp_base::{NodeId, PageId, ThreadId};
 use fathomp_dsm::home::{Config, Home};
-use fathomp_dsm::message::Message;
+use fathomp_dsm::message::{Control, Message};
 use fathomp_dsm::{
     Access, Action, Area, Input, Operation, PageCopy, PageRange, Placement, Protection, Protocol,
 };
@@ -84,7 +84,9 @@ fn a_flush_leaves_own_pages_open() {
                     Action::Protect(pages, what) if pages.contains(PageId(0)) => {
                         writable = what == Protection::ReadWrite;
                     }
-                    Action::Tell(tell) => told += u32::from(tell.notice.is_some()),
+                    Action::Send(_, Message::Control(Control::Exchange { notice, .. })) => {
+                        told += u32::from(notice.is_some());
+                    }
                     _ => {}
                 }
             }
