@@ -17,6 +17,7 @@ mod program;
 mod progress;
 mod recording;
 mod runtimes;
+mod scored;
 mod share;
 mod sharing;
 mod skyline;

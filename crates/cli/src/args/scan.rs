@@ -38,11 +38,11 @@ pub(crate) struct Scan {
     pub(crate) score: bool,
     /// With --score: the machine, facts written by `fathomp calibrate`, or clovertown or
     /// dunnington of the published evaluation [default: this one].
-    #[arg(long, value_name = "FILE|NAME", requires = "score")]
+    #[arg(long, value_name = "FILE|NAME")]
     pub(crate) machine: Option<String>,
     /// With --score: its weights, a JSON file (docs/scan.md) [default: relative latencies of
     /// its time, assumed].
-    #[arg(long, value_name = "FILE", requires = "score")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
     /// Show every access, and what the source says beside what the program says.
     #[arg(long, conflicts_with = "score")]

@@ -5,6 +5,7 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::{self, Gathered};
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
 use crate::program;
+use crate::progress::slowly;
 use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
 use fathomp_launch::Protocol;
@@ -51,6 +52,11 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
         voice.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
+    if plan.teams.is_something() {
+        slowly(voice, "looking at the program's code", || {
+            crate::plan::keep(&program);
+        });
+    }
     let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
     let ended = start_and_wait(plan, &program, teams.as_ref(), voice).map_err(launcher)?;
     if let Some(sentence) = ended.of_nodes(plan.cluster.nodes) {

@@ -35,12 +35,8 @@ impl Kept {
         Self(Some(directory.to_owned()))
     }
 
-    /// What a scan of the file finds. The error is a sentence.
-    pub(super) fn scan(&self, path: &Path) -> Result<Regions, String> {
-        self.scan_by(path, None, super::scan)
-    }
-
-    /// What `scan` finds in the file: in all of it, or in what is at these addresses.
+    /// What `scan` finds in the file: in all of it, or in what is at these addresses. The error
+    /// is a sentence.
     pub(super) fn scan_by(
         &self,
         path: &Path,

@@ -44,11 +44,8 @@ pub(crate) fn plan(program: &Program) -> Planned {
     let own = std::fs::canonicalize(&program.path).ok();
     for path in modules::of(program) {
         let is_library = Some(&path) != own.as_ref();
-        let found = match is_library {
-            true => kept.scan_by(&path, None, scan_library),
-            false => kept.scan(&path),
-        };
-        match found {
+        let look = if is_library { scan_library } else { scan };
+        match kept.scan_by(&path, None, look) {
             Ok(found) => {
                 let first = regions.modules.len();
                 identities.extend(found.modules.iter().map(|_| identity(&path)));

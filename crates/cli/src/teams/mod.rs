@@ -10,7 +10,6 @@ use crate::args::Teams;
 use crate::failure::Failure;
 use crate::plan::{self, Planned};
 use crate::program::Program;
-use crate::progress::slowly;
 use crate::voice::Voice;
 use advice::{For, UnfitAdvice};
 use fathomp_adapt::{Choices, Table};
@@ -71,9 +70,7 @@ impl Decided {
             advised: teams.advice.is_some(),
             adapt: teams.adapt,
             verbose: teams.verbose,
-            planned: slowly(voice, "looking at the program's code", || {
-                plan::plan(program)
-            }),
+            planned: plan::plan(program),
         }))
     }
 

@@ -135,6 +135,8 @@ pub(super) const OPTIONS: &[Options] = &[
         &[
             "strategy",
             "compare",
+            // Refused by name beside other strategies.
+            "advice",
             "threads",
             "keep_teams",
             "mix",
@@ -206,9 +208,17 @@ pub(super) const OPTIONS: &[Options] = &[
     options(&["skyline"], &["force"], &[With(&["csv", "gnuplot"])]),
     options(
         &["scan"],
-        &["inputs", "commands", "no_source", "output", "region_lines"],
+        &[
+            "inputs",
+            "commands",
+            "no_source",
+            "output",
+            "region_lines",
+            "score",
+        ],
         &[],
     ),
+    options(&["scan"], &["machine", "weights"], &[With(&["score"])]),
     options(&["scan"], &["verbose"], &[Without(&["json"])]),
     options(&["scan"], &["force"], &[With(&["output", "region_lines"])]),
     options(
@@ -391,6 +401,11 @@ pub(super) const OPTIONS: &[Options] = &[
         &[With(&["output", "csv", "gnuplot", "html"])],
     ),
     options(&["workload list"], &["suite"], &[]),
+    options(
+        &["workload figures"],
+        &["output", "threads", "repeat", "runs", "force"],
+        &[],
+    ),
     options(&["workload build"], &["names", "output"], &[]),
     options(&["workload run"], &["name", "arguments"], &[]),
     options(&["workload verify"], &["names", "limit"], &[]),

@@ -6,18 +6,17 @@ use crate::args::{Advise, ThreadList};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host;
 use crate::progress::{Progress, slowly};
+use crate::scored::{machine_named, weights};
 use crate::voice::{Voice, print};
 use crate::{calibrate, output};
-use fathomp_advise::{
-    Advice, Choosing, Evidence, PUBLISHED, Question, SourcePatch, Target, advise,
-};
+use fathomp_advise::{Advice, Choosing, Evidence, Question, SourcePatch, Target, advise};
 use fathomp_analyse::Analysis;
 use fathomp_predict::machine::Machine;
 use fathomp_regions::Regions;
 use fathomp_report::text;
 use fathomp_score::Weights;
 use inputs::Inputs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
     if let Some(file) = &plan.output {
@@ -141,16 +140,6 @@ fn give_patch(plan: &Advise, patch: &SourcePatch, voice: Voice) -> Outcome {
     Ok(0)
 }
 
-/// Weights of the published score.
-pub(crate) fn weights(file: Option<&Path>) -> Result<Weights, Failure> {
-    let Some(file) = file else {
-        return Ok(Weights::default());
-    };
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
-    Weights::from_json(&text).map_err(|error| Failure::of(&error))
-}
-
 /// The machine to advise for.
 pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
     let target = match plan.machine.as_deref() {
@@ -170,31 +159,6 @@ pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
         Some(packages) => target.limited(packages),
         None => target,
     })
-}
-
-/// A published machine, or the one of a file.
-pub(crate) fn machine_named(name: &str, packages: Option<u32>) -> Result<Target, Failure> {
-    if let Some(target) = Target::published(name) {
-        return match packages {
-            Some(_) => Err(Failure::new(format!(
-                "how many packages {name} has is published: leave --has-packages out"
-            ))
-            .with_code(exit::USAGE)),
-            None => Ok(target),
-        };
-    }
-    let path = Path::new(name);
-    if !path.exists() {
-        return Err(Failure::new(format!(
-            "there is no machine file {name}, and no published machine of that name: give the file that `fathomp calibrate -o machine.json` wrote, or one of {}",
-            PUBLISHED.join(", ")
-        ))
-        .with_code(exit::USAGE));
-    }
-    let machine = Machine::read(path).map_err(|error| Failure::of(&error))?;
-    let own = machine.host == host::machine().host;
-    let packages = packages.unwrap_or(if own { host::packages() } else { 1 });
-    Ok(Target::measured(machine, packages))
 }
 
 /// This machine, measured before or now.

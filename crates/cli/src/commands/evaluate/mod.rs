@@ -40,7 +40,7 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
     };
     notes.extend(kept.notes.iter().cloned());
     let target = Target::measured(kept.machine(directory)?, kept.packages);
-    let weights = advise::weights(asked.weights.as_deref())?;
+    let weights = crate::scored::weights(asked.weights.as_deref())?;
     let gathered = cases::gather(&kept, directory, &target, &weights, asked.disturbed)?;
     notes.extend(gathered.notes);
     let utilisation = match asked.utilisation {

@@ -1,8 +1,8 @@
 //! `fathomp scan --score`: the published score of each region, and what it is made of.
 
 use crate::args::Scan;
-use crate::commands::advise;
 use crate::failure::Failure;
+use crate::scored;
 use fathomp_advise::Target;
 use fathomp_predict::machine::{Cache, Machine as Facts};
 use fathomp_regions::{BodyKind, Region, Regions};
@@ -39,7 +39,7 @@ struct Scored {
 
 pub(super) fn scores(plan: &Scan, regions: &Regions) -> Result<Scores, Failure> {
     let target = match plan.machine.as_deref() {
-        Some(name) => advise::machine_named(name, None)?,
+        Some(name) => scored::machine_named(name, None)?,
         None => {
             let mut facts = Facts::unmeasured(crate::host::usable_cpus());
             facts.cpu_model = crate::host::machine().cpu_model;
@@ -66,7 +66,7 @@ pub(super) fn scores(plan: &Scan, regions: &Regions) -> Result<Scores, Failure> 
         cache_bytes: cache,
         packages: target.packages.max(2),
     };
-    let weights = advise::weights(plan.weights.as_deref())?;
+    let weights = scored::weights(plan.weights.as_deref())?;
     let rules = Rules::default();
     let working_set = CACHES * cache;
     let parallel = regions.regions.iter().filter(|region| is_parallel(region));
