@@ -198,10 +198,8 @@ impl Tally<'_> {
             let Some(function) = step.function else {
                 continue;
             };
-            let caller = stack[at..].iter().skip(1);
-            let caller = caller
-                .filter(|step| !(self.is_runtime)(&step.module))
-                .next();
+            let mut callers = stack[at..].iter().skip(1);
+            let caller = callers.find(|step| !(self.is_runtime)(&step.module));
             let call = caller.filter(|caller| caller.module == step.module);
             let call = call.map_or(0, |caller| caller.address + 1);
             let known = self.entry(&step.module, function);

@@ -89,7 +89,7 @@ const FAMILIES: &[Family] = &[
     Family {
         names: "_gfortran_st_*|_gfortran_transfer_*|_gfortran_flush*",
         kind: Kind::Library,
-        why: "takes the lock of a unit, or of all units",
+        why: "takes the lock of a unit or of all units, also to write into a variable",
         mend: "let each thread collect what it writes in arrays of its own, and write after the loop",
     },
     Family {
@@ -162,10 +162,8 @@ impl Family {
 
     /// What a place belongs to: what is called there first, or what that calls.
     fn of(spot: &Spot) -> Option<usize> {
-        let names = spot.function.iter().chain(&spot.within);
-        names
-            .filter_map(|name| FAMILIES.iter().position(|family| family.has(bare(name))))
-            .next()
+        let mut names = spot.function.iter().chain(&spot.within);
+        names.find_map(|name| FAMILIES.iter().position(|family| family.has(bare(name))))
     }
 }
 
@@ -296,10 +294,8 @@ pub(crate) fn find(seen: &Seen<'_>, grown: &Grown, words: &str) -> Option<Cause>
     let family = group.family;
     let kind = family.map_or(Kind::Library, |family| family.kind);
     let inner = || {
-        let within = first.within.iter().map(|name| bare(name));
-        within
-            .filter(|name| family.is_some_and(|family| family.has(name)))
-            .next()
+        let mut within = first.within.iter().map(|name| bare(name));
+        within.find(|name| family.is_some_and(|family| family.has(name)))
     };
     let directly = first
         .function
