@@ -2,7 +2,7 @@
 
 use fathomp_omp::parallel::Fork;
 use fathomp_omp::trips;
-use fathomp_regions::{Body, Known, Loop, LoopRole, Schedule, ScheduleKind};
+use fathomp_regions::{Body, Divided, Known};
 use fathomp_sys::modules;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_trips::Identity;
@@ -33,20 +33,11 @@ pub(crate) fn body(address: u64, total: &str) -> Body {
     Body {
         address,
         data_bytes: 24,
-        loops: vec![Loop {
-            parent: None,
-            depth: 0,
-            innermost: true,
-            header: address,
-            place: None,
-            trips: Known::Known("(/ 1 0)".parse().unwrap()),
-            worksharing: Some(Schedule {
-                kind: ScheduleKind::Static,
-                chunk: None,
-                total: Some(total.parse().unwrap()),
-            }),
-            role: LoopRole::Whole,
-            entered_if: None,
+        divided: vec![Divided {
+            loops: Vec::new(),
+            total: Known::Known(total.parse().unwrap()),
+            each: None,
+            chunk: None,
         }],
         ..Body::default()
     }
