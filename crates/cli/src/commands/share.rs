@@ -43,6 +43,7 @@ struct One {
 
 pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
     let programs = examine(plan)?;
+    let expected = expected(plan, &programs, voice)?;
     if let Some(output) = &plan.output {
         check_file(output, plan.force)?;
     }
@@ -58,7 +59,6 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
             ));
         }
     }
-    let expected = expected(plan, &programs, voice)?;
     let unpacked = fathomp_runtime::unpack()?;
     let hold = StopSignalsBlocked::begin()
         .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}")))?;

@@ -65,7 +65,7 @@ fn unit(evaluation: &Evaluation) -> &'static str {
 pub(crate) fn sentences(evaluation: &Evaluation) -> Vec<String> {
     let (units, unit) = (evaluation.units, unit(evaluation));
     let mut sentences = vec![format!(
-        "{} regions of {} benchmarks, measured with 1 and {units} {unit}s; {}. {} runs of regions were disturbed by other programs and left out, and {} regions have no sound time.",
+        "{} regions of {} benchmarks, measured with 1 and {units} {unit}s; {}. {}{} regions have no sound time.",
         evaluation.regions,
         evaluation.benchmarks,
         match evaluation.utilisation {
@@ -75,7 +75,12 @@ pub(crate) fn sentences(evaluation: &Evaluation) -> Vec<String> {
             ),
             Utilisation::Share => format!("utilisation is S / {units}"),
         },
-        evaluation.disturbed,
+        match evaluation.disturbed {
+            0 => String::new(),
+            runs => format!(
+                "{runs} runs of regions were disturbed by other programs and left out, and "
+            ),
+        },
         evaluation.left_out,
     )];
     let find = |name: &str| evaluation.predictors.iter().find(|one| one.name == name);
@@ -119,12 +124,13 @@ pub(crate) fn sentences(evaluation: &Evaluation) -> Vec<String> {
     }
     if let Some(most) = evaluation.sensitivity.iter().max_by_key(|one| one.changed) {
         sentences.push(format!(
-            "Weights of the score are assumed: one of them halved or doubled changes the class of at most {} of {} regions{}.",
-            most.changed,
-            most.regions,
+            "Weights of the score are assumed: one of them halved or doubled changes the class of {}.",
             match most.changed {
-                0 => String::new(),
-                _ => format!(" ({} times {})", most.weight, most.factor),
+                0 => format!("none of {} regions", most.regions),
+                changed => format!(
+                    "at most {changed} of {} regions ({} times {})",
+                    most.regions, most.weight, most.factor
+                ),
             }
         ));
     }

@@ -19,8 +19,8 @@ const LEAST_NS: f64 = 2e6;
 pub(super) struct Gathered {
     pub(super) cases: Vec<Case>,
     pub(super) notes: Vec<String>,
-    /// What the published score is computed from, and bytes of data.
-    pub(super) kernels: Vec<(Kernel, f64)>,
+    /// What the published score of each case is computed from, and bytes of data.
+    pub(super) kernels: Vec<Option<(Kernel, f64)>>,
     /// Runs of regions that are used, and those of them that were disturbed.
     pub(super) runs: (u32, u32),
 }
@@ -63,6 +63,11 @@ pub(super) fn gather(
         .filter(|(_, among)| among.len() > 1)
         .map(|(region, _)| (*region).to_owned())
         .collect();
+    let mut alone = gathered
+        .cases
+        .iter()
+        .map(|case| !shared.contains(&case.region));
+    gathered.kernels.retain(|_| alone.next().unwrap_or(false));
     gathered.cases.retain(|case| !shared.contains(&case.region));
     if !shared.is_empty() {
         let names: Vec<&str> = shared.iter().map(String::as_str).collect();
@@ -155,10 +160,9 @@ fn of_program(
             continue;
         }
         let demand = subject.profile.demand.as_ref();
-        if let Some(Ok(kernel)) = subject.scanned.map(Kernel::of) {
-            let bytes = demand.map_or(0.0, |demand| demand.footprint);
-            gathered.kernels.push((kernel, bytes));
-        }
+        let bytes = demand.map_or(0.0, |demand| demand.footprint);
+        let kernel = subject.scanned.and_then(|region| Kernel::of(region).ok());
+        gathered.kernels.push(kernel.map(|kernel| (kernel, bytes)));
         gathered.cases.push(Case {
             benchmark: program.benchmark.clone(),
             size: program.size.clone(),

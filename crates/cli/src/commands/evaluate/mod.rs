@@ -75,8 +75,8 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
         packages: kept.units,
     };
     let rules = fathomp_score::Rules::default();
-    evaluation.sensitivity =
-        fathomp_score::sensitivity(&gathered.kernels, &machine, &rules, &weights);
+    let kernels: Vec<_> = gathered.kernels.into_iter().flatten().collect();
+    evaluation.sensitivity = fathomp_score::sensitivity(&kernels, &machine, &rules, &weights);
     let (runs, disturbed) = gathered.runs;
     if asked.disturbed && disturbed > 0 {
         let doubt = format!(
