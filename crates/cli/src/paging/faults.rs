@@ -1,8 +1,7 @@
 //! Every page fault of a program, from the kernel's rings into a file.
 
 use super::fault_curve::Curve;
-use super::sampling::Streams;
-use super::serve::unwritten;
+use super::sampling::{Streams, unwritten};
 use fathomp_paging::faults::{
     FILE, Fault, FaultEvent, FaultsNote, FaultsWriter, Found, Mapping, Sorter,
 };

@@ -2,7 +2,7 @@
 
 use super::fault_curve::Curve;
 use super::faults::{FaultRecorder, Job as FaultJob};
-use super::sampling::{Often, Sampler, Streams};
+use super::sampling::{Often, Sampler, Streams, unwritten};
 use super::words::{Answer, Finished, Order};
 use crate::failure::Failure;
 use crate::launch;
@@ -94,11 +94,6 @@ fn collect(service: &Service) -> Result<Vec<String>, Failure> {
         orders.read();
     }
     Ok(closing.close())
-}
-
-/// Why samples are missing, as a sentence.
-pub(super) fn unwritten(error: &io::Error) -> String {
-    format!("Samples are missing: cannot write them: {error}; free some space and record again.")
 }
 
 /// A line of its own, at once.

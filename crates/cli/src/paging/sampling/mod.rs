@@ -14,7 +14,7 @@ mod thread;
 
 pub(super) use kernel::system_swaps;
 pub(super) use sampler::Sampler;
-pub(super) use streams::Streams;
+pub(super) use streams::{Streams, unwritten};
 
 use fathomp_base::Ticks;
 use fathomp_paging::Counts;

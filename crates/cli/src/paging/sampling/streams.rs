@@ -17,6 +17,11 @@ const WRITE_BYTES: usize = 64 << 10;
 /// Once the recording has reached its limit, samples this much closer are joined.
 const SPACING_NS: f64 = 1e8;
 
+/// Why samples are missing, as a sentence.
+pub(crate) fn unwritten(error: &io::Error) -> String {
+    format!("Samples are missing: cannot write them: {error}; free some space and record again.")
+}
+
 /// Streams of samples.
 #[derive(Debug)]
 pub(crate) struct Streams {
