@@ -226,7 +226,7 @@ fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) 
             Kind::SmallTasks,
             Basis::Counts,
             overhead,
-            match region.states.useful_ns() < LITTLE_NS * region.tasks_run {
+            match region.states.useful_ns() / region.tasks_run.max(1) < LITTLE_NS {
                 true => format!(
                     "{} with less than {} of work each",
                     plural(region.tasks_run, "task"),
