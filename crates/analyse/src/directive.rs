@@ -1,5 +1,6 @@
 //! Which clause made a region run on one thread: gcc passes `if` clauses that are false on as
 //! `num_threads(1)`, so the rest of the executions, or the directive in the source, has to tell.
+//! And regions that lie in themselves, whose inner executions have one thread.
 
 use crate::facts::Region;
 use fathomp_trace::record::Decider;
@@ -11,6 +12,24 @@ use std::path::Path;
 const LINES_MOST: u32 = 12;
 /// Lines beyond are not looked for.
 const LAST_LINE: u32 = 1_000_000;
+
+impl Region {
+    /// Whether it was encountered in itself: its sums then are those of its outermost executions,
+    /// but for lengths, which count once for each level.
+    #[must_use]
+    pub fn is_recursive(&self) -> bool {
+        self.parents.contains(&self.key)
+    }
+
+    /// Pieces that a recursive region divides its work into, if executions inside it run on one
+    /// thread each: what one execution has is all that there is for its team.
+    #[must_use]
+    pub fn recursive_pieces(&self) -> Option<u64> {
+        let alone = self.deciders.get(&Decider::Levels)?.executions;
+        let most = self.trips.as_ref().map(|trips| trips.most)?;
+        (self.is_recursive() && alone > self.instances / 2 && most > 0).then_some(most)
+    }
+}
 
 /// Says which clause it was, where that is certain. Files are named from `directory`.
 pub(crate) fn resolve(region: &mut Region, directory: &Path) {
@@ -30,7 +49,7 @@ pub(crate) fn resolve(region: &mut Region, directory: &Path) {
     region.deciders.remove(&Decider::One);
     let known = region.deciders.entry(decider).or_default();
     known.executions += one.executions;
-    known.wall_ns += one.wall_ns;
+    known.wall_ns = known.wall_ns.saturating_add(one.wall_ns);
     known.team_size_max = known.team_size_max.max(1);
 }
 

@@ -7,6 +7,7 @@
 mod dsm;
 mod places;
 pub(crate) mod processors;
+mod teams;
 mod timeline;
 mod times;
 mod waits;
@@ -17,6 +18,7 @@ mod work;
 pub use dsm::{Dsm, PhaseShare, RegionDsm};
 pub use places::{Lines, Place};
 pub use processors::Crowded;
+pub use teams::Decided;
 pub use timeline::{Segment, Timeline, TimelineThread};
 pub use times::Times;
 pub use waits::BarrierWaitCauses;
@@ -311,22 +313,6 @@ impl Region {
         either(self.iterations, divided)
     }
 
-    /// Whether it was encountered in itself: its sums then are those of its outermost executions,
-    /// but for lengths, which count once for each level.
-    #[must_use]
-    pub fn is_recursive(&self) -> bool {
-        self.parents.contains(&self.key)
-    }
-
-    /// Pieces that a recursive region divides its work into, if executions inside it run on one
-    /// thread each: what one execution has is all that there is for its team.
-    #[must_use]
-    pub fn recursive_pieces(&self) -> Option<u64> {
-        let alone = self.deciders.get(&Decider::Levels)?.executions;
-        let most = self.trips.as_ref().map(|trips| trips.most)?;
-        (self.is_recursive() && 2 * alone > self.instances && most > 0).then_some(most)
-    }
-
     /// Of `thread`, iterations that it took by the code; none if they are not known.
     #[must_use]
     pub fn divided_iterations(&self, thread: &ThreadShare) -> Option<u64> {
@@ -393,17 +379,6 @@ pub struct ThreadTrips {
     pub thread_num: u32,
     /// Iterations.
     pub iterations: u64,
-}
-
-/// Executions on whose team's size one and the same decided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Decided {
-    /// How many.
-    pub executions: u64,
-    /// Their lengths.
-    pub wall_ns: u64,
-    /// Threads of the largest team.
-    pub team_size_max: u32,
 }
 
 /// How far the times of a region can be trusted.

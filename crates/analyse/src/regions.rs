@@ -230,7 +230,7 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
         if record.decider != Decider::Untold {
             let decided = sum.deciders.entry(record.decider).or_default();
             decided.executions += part.executions();
-            decided.wall_ns += clock.span(part.length).0;
+            decided.wall_ns = decided.wall_ns.saturating_add(clock.span(part.length).0);
             decided.team_size_max = decided.team_size_max.max(size);
         }
         thread.loops += u64::from(record.loops);

@@ -17,6 +17,8 @@ const PAYS: f64 = 4.0;
 const BOUND: f64 = 10.0;
 /// Part of a region's time in waits for a section from which on the section bounds it.
 const WAITED: f64 = 0.25;
+/// Less work than this for each task is not told from the runtime's.
+const LITTLE_NS: u64 = 10;
 /// What creating and running a task takes at least.
 const TASK_NS: f64 = 300.0;
 
@@ -224,12 +226,19 @@ fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) 
             Kind::SmallTasks,
             Basis::Counts,
             overhead,
-            format!(
-                "{} with {} of work each",
-                plural(region.tasks_run, "task"),
-                work_for(region.tasks_run)
-            ),
-            format!("Let the tasks of {place} do more each: stop dividing at a size that pays, or use taskloop with a grainsize."),
+            match region.states.useful_ns() / region.tasks_run.max(1) < LITTLE_NS {
+                true => format!(
+                    "{} with less than {} of work each",
+                    plural(region.tasks_run, "task"),
+                    duration(LITTLE_NS as f64)
+                ),
+                false => format!(
+                    "{} with {} of work each",
+                    plural(region.tasks_run, "task"),
+                    work_for(region.tasks_run)
+                ),
+            },
+            format!("Let the tasks of {place} do more each: below a size that pays call a serial function, since tasks that run at once (if, final) still cost, or use taskloop with a grainsize."),
         ),
         _ => seen.cause(
             Kind::Overhead,

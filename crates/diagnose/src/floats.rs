@@ -44,27 +44,26 @@ fn unlike(seen: &Seen<'_>) -> Option<Cause> {
             .iterations_of(thread)
             .is_some_and(|number| number > 0)
     });
+    let time = |threads: &[&ThreadShare]| -> f64 {
+        let times = threads.iter().map(|one| one.states[State::Compute]);
+        times.map(|time| time as f64).sum()
+    };
     let cost = |threads: &[&ThreadShare]| {
-        let time: u64 = threads.iter().map(|one| one.states[State::Compute]).sum();
-        let work: u64 = threads
+        let work = threads
             .iter()
             .map(|one| match region.iterations_of(one) {
-                Some(iterations) if counted => iterations,
-                _ => one.instances,
+                Some(iterations) if counted => iterations as f64,
+                _ => one.instances as f64,
             })
-            .sum();
-        (work > 0).then(|| time as f64 / work as f64)
+            .sum::<f64>();
+        (work > 0.0).then(|| time(threads) / work)
     };
     let slower = cost(&others)? / cost(&flushing)?.max(1e-9);
     if slower < SLOWER {
         return None;
     }
     // The region would take as long as the threads that flush.
-    let mean = |threads: &[&ThreadShare]| {
-        let time: u64 = threads.iter().map(|one| one.states[State::Compute]).sum();
-        time as f64 / threads.len().max(1) as f64
-    };
-    let ns = mean(&others) * (1.0 - 1.0 / slower);
+    let ns = time(&others) / others.len().max(1) as f64 * (1.0 - 1.0 / slower);
     let place = seen.place();
     let mut cause = seen.cause(
         Kind::UnequalWork,

@@ -1,7 +1,9 @@
 //! Programs of which the cause is known because it was put into them.
 
 use fathomp_analyse::testing::{Script, Work};
-use fathomp_analyse::{Analysis, BarrierWaitCauses, Crowd, Options, State, analyse};
+use fathomp_analyse::{
+    Analysis, BarrierWaitCauses, Crowd, Decided, Decider, Options, State, analyse,
+};
 use fathomp_diagnose::{Basis, Cause, Diagnosis, Input, Kind, diagnose};
 use fathomp_predict::machine::{Bandwidth, Machine};
 use fathomp_sharing::{Evidence, Findings, SharedLine};
@@ -215,6 +217,69 @@ fn a_team_that_ignores_what_it_is_given_is_said_to() {
             .causes
             .iter()
             .all(|one| one.kind != Kind::FixedTeam)
+    );
+}
+
+/// Two runs of a region with teams of `size`, of which that decided in all executions.
+fn decided(size: usize, decider: Decider) -> Diagnosis {
+    let runs = [1, 2].map(|given| {
+        let mut analysis = regions(&vec![Work::compute(1_000_000); size], 5);
+        analysis.program.threads_asked = Some(given);
+        analysis.program.sets_threads_at = vec!["a.c:3".to_owned()];
+        for region in &mut analysis.regions[1..] {
+            let all = Decided {
+                executions: region.instances,
+                wall_ns: region.wall_ns,
+                team_size_max: size as u32,
+            };
+            region.deciders.insert(decider, all);
+        }
+        analysis
+    });
+    of(&runs)
+}
+
+#[test]
+fn who_decided_on_a_team_is_named() {
+    let fixed = |size: usize, decider: Decider| {
+        let diagnosis = decided(size, decider);
+        let found = diagnosis
+            .causes
+            .into_iter()
+            .find(|one| one.kind == Kind::FixedTeam);
+        found.map(|one| format!("{}: {} {}", one.title, one.evidence, one.action))
+    };
+    let says = |size, decider, words: &str| {
+        let said = fixed(size, decider).unwrap_or_default();
+        assert!(said.contains(words), "{decider:?}: {said}");
+        said
+    };
+    says(2, Decider::Clause, "Drop the num_threads clause");
+    says(2, Decider::Routine, "omp_set_num_threads at a.c:3");
+    says(1, Decider::Limit, "thread_limit");
+    says(1, Decider::Dynamic, "omp_set_dynamic");
+    let said = says(
+        1,
+        Decider::If,
+        "the if clause is false in 5 of 5 executions",
+    );
+    assert!(!said.contains("num_threads"), "{said}");
+    says(1, Decider::One, "or num_threads asks for 1 thread");
+    assert_eq!(fixed(2, Decider::Advice), None);
+}
+
+#[test]
+fn threads_that_alone_flush_to_zero_are_named() {
+    let mut analysis = regions(&[Work::compute(1_000_000), Work::compute(2_000_000)], 5);
+    analysis.regions[1].threads[0].floats = 1;
+    let diagnosis = of(&[analysis]);
+    let first = &diagnosis.causes[0];
+    assert_eq!(first.title, "different floating-point environments");
+    assert!(
+        first.evidence.starts_with("thread 1 takes 2")
+            && first.evidence.contains("in thread 0 only"),
+        "{}",
+        first.evidence
     );
 }
 

@@ -394,7 +394,11 @@ fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
     };
     let outermost = time / wall.max(1.0);
     let all: &Times = &region.inclusive;
-    let team = (all.total_ns() as f64 / wall.max(1.0)).max(1.0);
+    // One thread waits for nobody: a rounding error above 1 is no second one.
+    let team = match all.total_ns() as f64 / wall.max(1.0) {
+        team if team < 1.01 => 1.0,
+        team => team,
+    };
     let mean = |states: &[State]| {
         let ns: f64 = states.iter().map(|state| all[*state] as f64).sum();
         ns / team * outermost

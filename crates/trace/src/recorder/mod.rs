@@ -12,10 +12,12 @@ mod frames;
 mod phases;
 mod sampler;
 mod sites;
+mod start;
 mod thread;
 
 pub use asleep::asleep;
-pub use thread::{Start, ThreadRecorder};
+pub use start::Start;
+pub use thread::ThreadRecorder;
 
 use crate::layout::{self, Geometry, header};
 use crate::live;

@@ -7,12 +7,13 @@ use super::cells::{Own, OwnLine};
 use super::frames::{clear, head_of, is_quiet, words};
 use super::phases::OpenPhase;
 use super::sampler::{Asleep, Sampler};
+use super::start::Start;
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
-use crate::record::{CounterReading, Decider, Interval, LoopShare};
+use crate::record::{CounterReading, Interval, LoopShare};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
-use fathomp_base::{InstanceId, SiteId, ThreadId, Ticks};
+use fathomp_base::{SiteId, ThreadId, Ticks};
 use fathomp_regions::DryLoop;
 use fathomp_ring::{Cursor, Ring};
 use fathomp_sys::clock::now;
@@ -30,30 +31,6 @@ const SAMPLE_EVERY_US: f64 = 100.0;
 /// Words of a ring that get memory at a time: enough for a thousand executions,
 /// and no noticeable delay for a thread that begins.
 const GROWTH: usize = 16 << 10;
-
-/// A thread enters a parallel region.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Start {
-    /// The region.
-    pub site: SiteId,
-    /// This execution, the same for the whole team.
-    pub instance: InstanceId,
-    /// The execution that encloses it; 0 if none.
-    pub parent: InstanceId,
-    /// OpenMP thread number in the team.
-    pub thread_num: u32,
-    /// Threads in the team.
-    pub team_size: u32,
-    /// Nesting level, 1 for an outermost region.
-    pub level: u32,
-    /// When the encountering thread asked for the team.
-    pub fork: Ticks,
-    /// Who decided on the team's size, for its thread 0.
-    pub decider: Decider,
-    /// Number of the set of values that the region was begun with, for the team's thread 0;
-    /// 0 if it is not known.
-    pub set: u64,
-}
 
 /// The recorder of one thread. Only the thread that attached it may call it;
 /// if another does, the thread's recording is wrong, but nothing worse.

@@ -313,9 +313,13 @@ impl RegionModel {
         );
         let alone = observed().all(|o| o.team < 1.5);
         if alone {
-            // One thread does not show what a fork costs: the prices say, or nobody knows.
+            // One thread does not show what a fork costs: the prices say, or nobody knows. What
+            // the runtime does beside that is divided, as the work of tasks that run at once.
             overhead = match setting.machine {
-                Some(_) => vec![1.0, 1.0, 0.0],
+                Some(_) => {
+                    let priced = overhead_shapes(1.0, &counts(&last), setting);
+                    vec![1.0, 1.0, (last.overhead - priced[0] - priced[1]).max(0.0)]
+                }
                 None => vec![last.overhead, 0.0, 0.0],
             };
         }
