@@ -341,7 +341,7 @@ fn notes() -> Vec<Vec<u8>> {
             instruction: 0x5555_1112,
             times: 300,
         },
-        Record::Frames(vec![(0x5555_1234, 0x7fff_0000)]),
+        Record::Frames(vec![[0x5555_1234, 0x7fff_0000, 0x7fff_0010, 0x7ffe_fff0]]),
         Record::Phase(region),
         Record::Exit,
     ];

@@ -146,6 +146,7 @@ fn controls() -> Vec<Control> {
         writer: NodeId(1),
         interval: Interval(9),
         pages,
+        knew: vec![(NodeId(2), Interval(4))],
     };
     let thread = ThreadId(3);
     vec![
@@ -224,7 +225,7 @@ fn messages() -> Vec<Vec<u8>> {
     all.push(Message::DiffsOfPage {
         epoch,
         page,
-        diffs: vec![(Interval(3), Content::Kept(page, Interval(3)))],
+        diffs: vec![(Interval(3), Content::Kept(page, (NodeId(1), Interval(3))))],
     });
     all.push(Message::Update {
         epoch,

@@ -7,7 +7,7 @@ use fathomp_advise::Advice;
 use fathomp_regions::{Body, BodyKind, Expr, Leaf, Op, Regions};
 use fathomp_trips::{
     BodyPlan, Identity, Inputs, ModulePlan, Plan, Program, Slot, SlotKind, Step, WordPlan, compile,
-    dry, shared_loops, words,
+    dry, total, words,
 };
 
 /// Plans for the runtime.
@@ -194,7 +194,7 @@ fn regions_seeds() -> Vec<Vec<u8>> {
 
 fn compiled(body: &Body) -> usize {
     let found = words(body);
-    let _ = shared_loops(body);
+    let _ = total(body);
     let _ = dry::plan(body, &found);
     let parallel = body.kind == BodyKind::Parallel;
     if let Some(plan) = compile(body) {
@@ -294,6 +294,8 @@ fn tables() -> Vec<Vec<u8>> {
                 address: 0x1234,
                 threads: 4,
                 steps: vec![(0, 1), (1000, 4)],
+                points: vec![(1, 4000), (4, 1500)],
+                relative: true,
             }],
         }],
     };
