@@ -1,6 +1,6 @@
 //! Curves over the number of threads.
 
-use super::{Area, Chart, Dot, Path, Scale, Word, short, tidy};
+use super::{Area, Chart, Dot, Path, Scale, Word, short_at, tidy};
 use crate::units;
 use std::fmt::Write as _;
 
@@ -77,7 +77,7 @@ fn draw_all(label: String, y_title: &str, series: &[Series], y_top: f64) -> Char
         height: HEIGHT,
         plot: PLOT,
         x_ticks: x.ticks_at(x_values, 24.0, |value| format!("{value:.0}")),
-        y_ticks: y.ticks(6, short),
+        y_ticks: y.ticks(6, short_at),
         right_ticks: Vec::new(),
         right_title: String::new(),
         x_title: "threads".to_owned(),

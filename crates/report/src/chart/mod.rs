@@ -9,7 +9,7 @@ mod scale;
 mod stacks;
 
 pub(crate) use lines::{Series, curves_chart, line_chart};
-pub(crate) use plot::{Mark, Plot, plot, short};
+pub(crate) use plot::{Mark, Plot, plot, short, short_at};
 pub(crate) use scale::Scale;
 pub(crate) use stacks::{Segment, Stack, column_chart, strips};
 

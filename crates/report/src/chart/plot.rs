@@ -67,7 +67,7 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Chart {
     } else {
         let room = 0.06 * (most - least.min(0.0)).max(f64::MIN_POSITIVE);
         let y = Scale::linear(least.min(0.0), most + room, bottom, PLOT.y);
-        let ticks = y.ticks(5, short);
+        let ticks = y.ticks(5, short_at);
         (y, ticks)
     };
     let mut chart = Chart {
@@ -181,11 +181,8 @@ fn decades(from: f64, to: f64) -> Vec<f64> {
 
 /// A number on an axis, with k and M for thousands and millions.
 pub(crate) fn short(value: f64) -> String {
-    let (scaled, unit) = match value.abs() {
-        size if size >= 999_950.0 => (value / 1e6, "M"),
-        size if size >= 9_999.5 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
+    let (scale, unit) = scale_of(value);
+    let scaled = value / scale;
     let text = if scaled.abs() >= 99.95 {
         format!("{scaled:.0}")
     } else if scaled.abs() >= 9.995 {
@@ -193,17 +190,45 @@ pub(crate) fn short(value: f64) -> String {
     } else if scaled.abs() >= 0.0995 || scaled == 0.0 {
         format!("{scaled:.2}")
     } else {
-        // Three digits that say something, of what is no zero: steps may be 2.5.
+        // Two digits that say something, of what is no zero.
         let zeros = (-scaled.abs().log10().floor()).clamp(1.0, 9.0) as usize;
-        format!("{scaled:.decimals$}", decimals = zeros + 2)
+        format!("{scaled:.decimals$}", decimals = zeros + 1)
     };
-    let text = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
+    trimmed(&text) + unit
+}
+
+/// A tick's value, as short as that, with the digits that steps of this size need.
+pub(crate) fn short_at(value: f64, step: f64) -> String {
+    let (scale, unit) = scale_of(value);
+    let step = step / scale;
+    let is_enough = |decimals: &i32| {
+        let moved = step * 10f64.powi(*decimals);
+        (moved - moved.round()).abs() < 1e-6 * moved
     };
-    let text = if text == "-0" { "0".to_owned() } else { text };
-    format!("{text}{unit}")
+    let decimals = (0..12).find(is_enough).unwrap_or(12);
+    let text = format!("{:.*}", decimals.unsigned_abs() as usize, value / scale);
+    trimmed(&text) + unit
+}
+
+/// What a value is divided by, and the letter for that.
+fn scale_of(value: f64) -> (f64, &'static str) {
+    match value.abs() {
+        size if size >= 999_950.0 => (1e6, "M"),
+        size if size >= 9_999.5 => (1e3, "k"),
+        _ => (1.0, ""),
+    }
+}
+
+/// Without zeros that say nothing.
+fn trimmed(text: &str) -> String {
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => text,
+    };
+    match text {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +250,7 @@ mod tests {
             let top = top * 10f64.powi(power - 3);
             for wanted in [3, 5, 6] {
                 let scale = Scale::linear(0.0, top, 0.0, 1e9);
-                let ticks = scale.ticks(wanted, short);
+                let ticks = scale.ticks(wanted, short_at);
                 let values: Vec<f64> = ticks.iter().map(|tick| value(&tick.label)).collect();
                 for (tick, value) in ticks.iter().zip(&values) {
                     let place = scale.value_at(tick.at);

@@ -67,8 +67,8 @@ impl Scale {
         self.to
     }
 
-    /// Ticks at round values, about `wanted` of them.
-    pub(crate) fn ticks(&self, wanted: usize, label: impl Fn(f64) -> String) -> Vec<Tick> {
+    /// Ticks at round values, about `wanted` of them; labels are of a value and the step to the next.
+    pub(crate) fn ticks(&self, wanted: usize, label: impl Fn(f64, f64) -> String) -> Vec<Tick> {
         let step = round_step((self.to - self.from) / wanted.max(1) as f64);
         let first = (self.from / step).ceil();
         (0..=wanted * 3)
@@ -76,7 +76,7 @@ impl Scale {
             .take_while(|value| *value <= self.to + step * 1e-9)
             .map(|value| Tick {
                 at: self.at(value),
-                label: label(value),
+                label: label(value, step),
             })
             .collect()
     }
