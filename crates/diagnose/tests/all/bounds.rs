@@ -26,7 +26,7 @@ fn causes(analyses: &[Analysis], sharing: Option<&Findings>) -> Vec<Cause> {
         prediction: None,
         machine: None,
         sharing,
-        asks: None,
+        asks: &[],
         samples: None,
     };
     diagnose(&input).causes

@@ -218,6 +218,7 @@ impl Model {
             chunks: self.instances * 8 * u64::from(threads),
             iterations: self.instances * 1000,
             trips: None,
+            unknown_iterations: None,
             tasks_created: 0,
             tasks_run: 0,
             wait_counts: BTreeMap::from([(
