@@ -179,7 +179,8 @@ impl<'a> InRecordings<'a> {
 }
 
 fn recorded<'a>(analyses: &[&'a Analysis]) -> Vec<InRecordings<'a>> {
-    let mut by_key: BTreeMap<&str, (Vec<(u32, &Recorded)>, bool)> = BTreeMap::new();
+    type Rows<'a> = Vec<(u32, &'a Recorded)>;
+    let mut by_key: BTreeMap<&str, (Rows<'_>, bool)> = BTreeMap::new();
     for analysis in analyses.iter().filter(|one| !one.program.rehearsal) {
         for region in &analysis.regions {
             if region.kind == SiteKind::Parallel && region.outermost_ns > 0 {

@@ -30,9 +30,6 @@ const READY: f64 = 0.02;
 /// Threads that lacked a processor for this part of the time in which they could have run did not
 /// run at the same time as often as they would have alone.
 const LACKED: f64 = 0.1;
-/// The same where it is not known whether others used any processor: threads of a program that
-/// runs for a tenth of a second are late to begin even on a quiet machine.
-const LACKED_SHORTLY: f64 = 0.3;
 /// Others that used less than this part of the processors took none from anybody.
 const NOBODY: f64 = 0.03;
 
@@ -42,8 +39,8 @@ const NOBODY: f64 = 0.03;
 pub struct Taken {
     /// Part of the time in which threads could have run and had no processor.
     pub lacked: f64,
-    /// Part of the processors that other programs used, if that is known.
-    pub others_used: Option<f64>,
+    /// Part of the processors that other programs used.
+    pub others_used: f64,
 }
 
 /// What a region lost to other programs beside [`State::Ready`]; sums over its executions
@@ -73,7 +70,7 @@ impl Analysis {
     /// run at the same time. Then they hindered each other less than they do alone, so that a
     /// lock or a shared cache line does not show, and what they computed in turn looks like gain.
     /// None if the run was in peace, or shared processors with threads of its own alone, or was
-    /// of several nodes.
+    /// of several nodes, or too short to tell what others used.
     #[must_use]
     pub fn taken(&self) -> Option<Taken> {
         let program = &self.program;
@@ -82,17 +79,13 @@ impl Analysis {
         if own || program.emulated_time || program.nodes > 1 || !program.hosts.is_empty() {
             return None;
         }
-        let most = match program.others_used {
-            Some(used) if used < NOBODY => return None,
-            Some(_) => LACKED,
-            None => LACKED_SHORTLY,
-        };
+        let others_used = program.others_used.filter(|used| *used >= NOBODY)?;
         let ready = self.states[State::Ready] as f64;
         let ran = self.states[State::Compute] as f64 + self.states[State::Overhead] as f64;
         let lacked = ready / (ready + ran).max(1.0);
-        (lacked >= most).then_some(Taken {
+        (lacked >= LACKED).then_some(Taken {
             lacked,
-            others_used: program.others_used,
+            others_used,
         })
     }
 }

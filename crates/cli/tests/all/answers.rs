@@ -1,6 +1,6 @@
 //! The same recordings give the same numbers wherever they are asked for.
 
-use crate::common::{fathomp, finish, run, two_regions};
+use crate::common::{fathomp, finish, in_peace, run, two_regions};
 use std::fs;
 use std::path::Path;
 
@@ -42,6 +42,7 @@ fn a_report_predicts_for_threads_what_predict_does() {
             &format!("with-{threads}"),
         ]);
         finish(record.arg("--").arg(two_regions())).succeeded();
+        in_peace(&here.join(format!("with-{threads}")));
     }
     for options in ["", "--cores 6"] {
         let line = format!("with-1 with-2 {options}");
@@ -74,6 +75,7 @@ fn a_report_predicts_for_nodes_what_predict_does() {
         record.args(["record", "--nodes", nodes, "--threads", "1"]);
         record.args(["-o", &format!("on-{nodes}"), "--"]);
         finish(record.arg(two_regions())).succeeded();
+        in_peace(&here.join(format!("on-{nodes}")));
     }
     let line = "on-1 on-2 on-3 --cluster gige_amd";
     let told = run(here, &format!("predict --validate {line} --json"));

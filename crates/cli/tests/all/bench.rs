@@ -190,7 +190,7 @@ fn clusters_that_are_not_there_are_calculated() {
         assert!(plots.contains(&id), "{id}: {plots}");
     }
     // Another time the same is answered.
-    let again = finish(fathomp(at).args(line.split(' ')).arg(only).arg("--force"));
+    let again = finish(fathomp(at).args(line.split(' ')).arg(only));
     let numbers = |text: &str| {
         let rows = text
             .lines()

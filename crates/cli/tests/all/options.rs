@@ -1,7 +1,7 @@
 //! Whatever option is given changes something, or is refused by name: every option that the help
 //! of a command shows, added to each way in which the command answers from files.
 
-use crate::common::{fathomp, finish, run, two_regions};
+use crate::common::{fathomp, finish, in_peace, run, two_regions};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -128,6 +128,7 @@ fn each_option_changes_something_or_is_refused() {
     let program = two_regions().display().to_string();
     run(here, &format!("record --threads 2 -o r -- {program}")).succeeded();
     run(here, &format!("record --threads 1 -o one -- {program}")).succeeded();
+    ["r", "one"].map(|recording| in_peace(&here.join(recording)));
     let ways = [
         "predict r one",
         "predict r one --validate",

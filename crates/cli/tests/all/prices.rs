@@ -1,6 +1,6 @@
 //! An emulated network between nodes, and what things cost there.
 
-use crate::common::{compile, fathomp, finish, run};
+use crate::common::{compile, fathomp, finish, in_peace, run};
 use std::fs;
 
 const USAGE: i32 = 2;
@@ -221,6 +221,7 @@ fn predictions_are_held_against_what_was_observed() {
                 .arg(&program),
         );
         ended.succeeded();
+        in_peace(&directory.path().join(name));
     };
     record("on-1", "1");
     record("on-2", "2");

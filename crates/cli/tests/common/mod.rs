@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 /// Far longer than anything here takes; a test must fail, not hang.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A recording as if no other program had run beside it: tests do.
+pub(crate) fn in_peace(recording: &Path) {
+    let alone = |meta: &mut fathomp_trace::model::Meta| meta.others_used = None;
+    fathomp_trace::writer::amend(recording, alone).unwrap();
+}
+
 /// What a command left.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,

@@ -57,16 +57,13 @@ pub enum PredictError {
 /// Why runs that others disturbed say nothing about more threads, and what to do.
 fn disturbed(threads: u32, taken: &Taken) -> String {
     let part = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
-    let used = match taken.others_used {
-        Some(used) => format!("other programs used {} of the processors and ", part(used)),
-        None => String::new(),
-    };
+    let used = part(taken.others_used);
     let (threads, whose) = match threads {
         1 => ("1 thread".to_owned(), "its thread"),
         many => (format!("{many} threads"), "its threads"),
     };
     format!(
-        "while the program ran with {threads}, {used}{whose} had none for {} of the time in which they could have run, so that these times do not show how it scales; measure when the machine is quiet, on a node of a batch system, or with the other programs under `nice`, or have a study look for quiet moments with --repeat 5",
+        "while the program ran with {threads}, other programs used {used} of the processors and {whose} had none for {} of the time in which they could have run, so that these times do not show how it scales; measure when the machine is quiet, on a node of a batch system, or with the other programs under `nice`, or have a study look for quiet moments with --repeat 5",
         part(taken.lacked)
     )
 }

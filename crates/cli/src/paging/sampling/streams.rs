@@ -297,6 +297,12 @@ mod tests {
         streams.end(of, Ticks(400));
         streams.finish().unwrap();
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+        // Threads that only samples tell of are told of where samples were asked for.
+        let meta = fathomp_paging::PagingMeta {
+            sampling_ns: Some(100),
+            ..fathomp_paging::PagingMeta::default()
+        };
+        meta.write(directory.path()).unwrap();
         let recording = Recording::open(directory.path()).unwrap();
         let labels: Vec<_> = recording.tasks().iter().map(|task| task.label()).collect();
         assert_eq!(labels.len(), 2, "{labels:?}");
