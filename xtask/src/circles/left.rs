@@ -6,7 +6,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("crates/abi", 6),
     ("crates/advise", 3),
     ("crates/bench", 4),
-    ("crates/cli", 29),
+    ("crates/cli", 27),
     ("crates/code", 8),
     ("crates/collect", 4),
     ("crates/dsm", 19),

@@ -128,7 +128,9 @@ fn each_option_changes_something_or_is_refused() {
     let program = two_regions().display().to_string();
     run(here, &format!("record --threads 2 -o r -- {program}")).succeeded();
     run(here, &format!("record --threads 1 -o one -- {program}")).succeeded();
-    ["r", "one"].map(|recording| in_peace(&here.join(recording)));
+    for recording in ["r", "one"] {
+        in_peace(&here.join(recording));
+    }
     let ways = [
         "predict r one",
         "predict r one --validate",

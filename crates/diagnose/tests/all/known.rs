@@ -16,7 +16,7 @@ fn facts(script: Script) -> Analysis {
     analyse(&script.build(), &Options::default())
 }
 
-fn of(analyses: &[Analysis]) -> Diagnosis {
+pub(crate) fn of(analyses: &[Analysis]) -> Diagnosis {
     let main = analyses.last().expect("there is one");
     diagnose(&Input {
         analyses,
@@ -30,7 +30,7 @@ fn of(analyses: &[Analysis]) -> Diagnosis {
 }
 
 /// A program of one region, executed `times`.
-fn regions(work: &[Work], times: usize) -> Analysis {
+pub(crate) fn regions(work: &[Work], times: usize) -> Analysis {
     let mut script = Script::new(work.len() as u32);
     script.serial(10_000);
     for _ in 0..times {
@@ -39,7 +39,7 @@ fn regions(work: &[Work], times: usize) -> Analysis {
     facts(script)
 }
 
-fn first(diagnosis: &Diagnosis) -> Kind {
+pub(crate) fn first(diagnosis: &Diagnosis) -> Kind {
     diagnosis
         .of_program()
         .next()
@@ -515,38 +515,6 @@ fn only_more_than_sharing_all_bandwidth_explains_is_shared_lines_for_certain() {
     assert_eq!(first_of(4.0), Kind::SharedLines);
 }
 
-/// Two threads of which the one with two of three chunks computes longest, and the other
-/// lost its processor so long that it came last.
-#[test]
-fn pieces_are_known_although_the_wrong_thread_came_last() {
-    let chunk = Work::compute(5_000_000).dynamic(1, 1);
-    let two = Work::compute(10_000_000).dynamic(2, 2);
-    let mut analysis = regions(&[two, chunk], 3);
-    let region = &mut analysis.regions[1];
-    assert!(region.work.pieces.iter().any(|one| one.pieces == 3));
-    let lost = 3 * 8_000_000;
-    region.waited_for.0[State::Compute] = 0;
-    region.waited_for.0[State::Ready] = 3 * 1_500_000;
-    region.states.0[State::ImplicitBarrier] = 3 * 3_000_000;
-    region.states.0[State::Ready] = lost;
-    region.wall_ns += lost / 2;
-    analysis.program.others_used = Some(0.6);
-    assert_eq!(first(&of(&[analysis])), Kind::FewPieces);
-}
-
-#[test]
-fn late_starts_on_a_busy_machine_are_not_the_runtimes_work() {
-    let work = [10_000_000, 10_000_000].map(|ns| Work::compute(ns).and(State::Overhead, 4_000_000));
-    let quiet = regions(&work, 5);
-    assert_eq!(first(&of(std::slice::from_ref(&quiet))), Kind::Overhead);
-    let mut busy = quiet;
-    busy.program.others_used = Some(0.6);
-    let diagnosis = of(&[busy]);
-    assert_eq!(diagnosis.of_program().next(), None);
-    let others = |one: &&fathomp_diagnose::Cause| one.kind == Kind::OtherPrograms;
-    assert!(diagnosis.causes.iter().find(others).is_some());
-}
-
 #[test]
 fn a_larger_team_tells_serial_work_from_unequal_shares() {
     let team = |threads: usize, barriers: u64| {
@@ -619,17 +587,4 @@ fn a_thread_without_any_of_many_tasks_came_late() {
     assert_eq!(working(0), 3);
     assert_eq!(working(1), 3);
     assert_eq!(working(50_000), 8);
-}
-
-/// Where threads could seldom run at the same time, only counts say something of the program.
-#[test]
-fn causes_that_rest_on_times_are_not_named_where_threads_were_kept_apart() {
-    let work = [4_000_000, 1_000_000].map(Work::compute);
-    let mut run = regions(&work, 20);
-    assert_eq!(first(&of(std::slice::from_ref(&run))), Kind::UnequalWork);
-    run.program.others_used = Some(0.5);
-    run.states[State::Ready] = run.states[State::Compute];
-    let diagnosis = of(&[run]);
-    let times = |one: &Cause| one.basis == Basis::Times && !one.kind.is_circumstance();
-    assert!(!diagnosis.causes.iter().any(times), "{diagnosis:?}");
 }
