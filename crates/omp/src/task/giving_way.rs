@@ -21,6 +21,9 @@ const ROUND: u32 = 64;
 const RECENT_NS: u64 = 20_000_000;
 /// For how long all must have given way before a task is run on top for the first time.
 const STUCK_NS: u64 = 100_000_000;
+/// The same where other nodes, of which nothing is known here, may take the task: they ask for
+/// some within milliseconds, or later on a busy machine.
+const STUCK_ON_NODES_NS: u64 = 3_000_000_000;
 
 /// What a member has to remember of it. Written by the member only.
 #[derive(Debug)]
@@ -84,11 +87,11 @@ fn round(member: &'static Member, team: &'static Team) {
     let stuck_ns = now_ns - mine.since_ns.get();
     let enough_ns = match team.tasks.runs_on_top.load(Ordering::Relaxed) {
         true => 1,
+        false if team.remote().is_some() => STUCK_ON_NODES_NS,
         false => STUCK_NS,
     };
     if stuck_ns < enough_ns {
-        // Whoever sleeps may be the one to run what this task polls for. Other nodes, of which
-        // nothing is known here, have asked for tasks long before the patience ends.
+        // Whoever sleeps may be the one to run what this task polls for.
         if (0..team.local_size()).any(|num| team.member(num).task.deque.has_work()) {
             team.ring_all();
         }
