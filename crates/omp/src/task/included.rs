@@ -8,14 +8,13 @@ use super::run;
 use crate::icv::Icvs;
 use crate::team::{Member, Team};
 use crate::tool::{self, tool};
-use fathomp_base::Ticks;
 use fathomp_trace::now;
 use std::fmt;
 use std::sync::Arc;
 
 /// Of so many tasks that are recorded, one is timed: what the runtime does for it. To time each
 /// would take as long again.
-pub(super) const SAMPLE: u32 = 16;
+pub(super) const SAMPLE: u32 = 64;
 
 /// Begins a task whose code its creator calls before it goes on. Nobody else ever hears of
 /// it, so this is [`begin`] and [`run::run`] and its end is [`run::complete`], without what
@@ -34,7 +33,9 @@ pub(super) fn begin_child<const WATCHED: bool>(
     if WATCHED && let Some(recorder) = member.worker().recorder() {
         recorder.task_created();
         recorder.task_run();
-        sampled = current.samples_included().then(now);
+        if current.samples_included() {
+            sampled = Some((recorder, now()));
+        }
     }
     let task = current.take_inline(member, team);
     let traits = inherited_traits(member, is_final);
@@ -55,6 +56,11 @@ pub(super) fn begin_child<const WATCHED: bool>(
     if let Some(icvs) = icvs {
         task.set_icvs(icvs);
     }
+    if let Some((recorder, since)) = sampled {
+        // To end it takes about as long.
+        let taken = now().since(since);
+        recorder.overhead(since, since + taken + taken, SAMPLE);
+    }
     Included {
         member,
         team,
@@ -63,7 +69,6 @@ pub(super) fn begin_child<const WATCHED: bool>(
         traits,
         icvs,
         before,
-        overhead: sampled.map(|since| now().since(since)),
     }
 }
 
@@ -79,8 +84,6 @@ pub struct Included {
     icvs: Option<Icvs>,
     /// What a tool was told before.
     pub(super) before: Option<tool::Before>,
-    /// What it took to begin it, of some of those that are recorded.
-    overhead: Option<Ticks>,
 }
 
 impl fmt::Debug for Included {
@@ -136,7 +139,6 @@ pub fn begin_detachable(member: &'static Member, is_final: bool, new: &NewEvent)
         traits: task.traits(),
         icvs: team.tasks.icvs_differ().then(|| member.icvs()),
         before,
-        overhead: None,
     }
 }
 
@@ -157,13 +159,7 @@ impl Included {
             traits,
             icvs,
             before,
-            overhead,
         } = self;
-        let ends = if WATCHED {
-            overhead.map(|begun| (begun, now()))
-        } else {
-            None
-        };
         if WATCHED
             && let Some(before) = before
             && let Some(tool) = tool()
@@ -177,12 +173,6 @@ impl Included {
             member.task.give_inline(task);
         } else {
             end_used(member, task, traits);
-        }
-        if let Some((begun, since)) = ends
-            && let Some(recorder) = member.worker().recorder()
-        {
-            let all = begun + now().since(since);
-            recorder.overhead(since, Ticks(since.0 + all.0), SAMPLE);
         }
     }
 }
