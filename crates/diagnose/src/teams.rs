@@ -173,7 +173,15 @@ fn decided(seen: &Seen<'_>, smaller: bool) -> Option<(String, String)> {
         let value = main.environment.get(name)?;
         Some(format!("{name}={value}"))
     };
+    // Limits also bound what the program is given to begin with.
+    let limit = ["OMP_THREAD_LIMIT", "OMP_DYNAMIC"]
+        .into_iter()
+        .find_map(set);
     Some(match decider {
+        Decider::Environment | Decider::Untold if smaller && let Some(why) = &limit => (
+            format!(", and {why} is set"),
+            format!("Remove {why} {follow}."),
+        ),
         Decider::Advice | Decider::Levels | Decider::If | Decider::One => return None,
         Decider::Clause => match own_setting(region) {
             Some((library, setting)) => (
@@ -219,18 +227,10 @@ fn decided(seen: &Seen<'_>, smaller: bool) -> Option<(String, String)> {
                 .to_owned(),
             format!("Look at what sets OMP_NUM_THREADS {follow}."),
         ),
-        Decider::Untold => match ["OMP_THREAD_LIMIT", "OMP_DYNAMIC"].into_iter().find_map(set) {
-            Some(why) if smaller => (
-                format!(", and {why} is set"),
-                format!("Remove {why} {follow}."),
-            ),
-            _ => (
-                String::new(),
-                format!(
-                    "Look for a num_threads clause, an if clause or omp_set_num_threads {follow}."
-                ),
-            ),
-        },
+        Decider::Untold => (
+            String::new(),
+            format!("Look for a num_threads clause, an if clause or omp_set_num_threads {follow}."),
+        ),
     })
 }
 
