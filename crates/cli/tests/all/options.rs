@@ -2,26 +2,15 @@
 //! of a command shows, added to each way in which the command answers from files.
 
 use crate::common::{fathomp, finish, in_peace, run, two_regions};
+use crate::simulate::FILE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Counts of all threads, and accesses of two threads.
+/// Counts of all threads.
 const COUNTS: &str = "class,benchmark,threads,sequential_s,speedup_observed,write_faults,fetch_faults,thread\n\
     A,SP,2,137,0.39,851000,838000,all\nA,SP,4,137,0.4,736000,782000,all\n\
     A,EP,2,40,2,0,0,all\nA,EP,4,40,4,0,0,all\n";
-const ACCESSES: &str = r#"{"schema":"fathomp.accesses","version":1,"threads":2,"areas":[{"pages":8,"home":{"at":0}}]}
-{"thread":0}
-{"set":[{"w":[0,4,520]}]}
-{"set":[]}
-{"step":{"set":0,"work_ns":1000000,"end":"barrier"}}
-{"step":{"set":1,"end":"exit"}}
-{"thread":1}
-{"set":[]}
-{"set":[{"r":[0,4]}]}
-{"step":{"set":0,"end":"barrier"}}
-{"step":{"set":1,"work_ns":1000000,"end":"exit"}}
-"#;
 const EPCC: &str = "\t 50 thread(s)\n 5 12.3 12.1 12.8 0.2 0\nBARRIER time = 12.3 microseconds +/- 0.4\n\
     BARRIER overhead = 5.3 microseconds +/- 0.6\n";
 
@@ -122,7 +111,7 @@ fn each_option_changes_something_or_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     fs::write(here.join("counts.csv"), COUNTS).unwrap();
-    fs::write(here.join("accesses.jsonl"), ACCESSES).unwrap();
+    fs::write(here.join("accesses.jsonl"), FILE).unwrap();
     fs::write(here.join("epcc.txt"), EPCC).unwrap();
     fs::write(here.join("a.c"), SOURCE).unwrap();
     let program = two_regions().display().to_string();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Two threads: one writes four pages, then the other reads them.
-const FILE: &str = r#"{"schema":"fathomp.accesses","version":1,"threads":2,"areas":[{"pages":8,"home":{"at":0}}]}
+pub(crate) const FILE: &str = r#"{"schema":"fathomp.accesses","version":1,"threads":2,"areas":[{"pages":8,"home":{"at":0}}]}
 {"thread":0}
 {"set":[{"w":[0,4,520]}]}
 {"set":[]}
