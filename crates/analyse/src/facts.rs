@@ -380,7 +380,7 @@ pub struct ThreadShare {
     /// Counters, attributed as in [`Region::counts`].
     pub counts: Counts,
     /// Its floating-point environment in most executions: bits of
-    /// [`fathomp_sys::float::marks`].
+    /// `fathomp_sys::float::marks`.
     pub floats: u8,
     /// Node of a cluster run that it was on; 0 otherwise.
     pub node: u16,

@@ -6,11 +6,11 @@ use crate::recorded::{Group, PredictError, Runs};
 use fathomp_analyse::Analysis;
 use fathomp_base::text;
 
-/// Checks that [`predict`] can say something of these recordings although other programs ran
+/// Checks that [`predict`](super::predict) can say something of these recordings although other programs ran
 /// beside.
 ///
 /// # Errors
-/// As [`predict`].
+/// As [`predict`](super::predict).
 pub fn in_peace(analyses: &[&Analysis]) -> Result<(), PredictError> {
     let runs = Runs::new(analyses)?;
     let processors = runs.processors().max(1);
