@@ -70,16 +70,16 @@ impl Sites {
             order.sort_by_key(|&number| process.sites[number].function == 0);
             for number in order {
                 let site = &process.sites[number];
-                index[number] = match site.kind {
+                let alone = site.kind == SiteKind::Parallel && site.function == 0;
+                let same = match alone && site.call != 0 {
+                    true => sites.same_directive(site, symbols),
+                    false => None,
+                };
+                index[number] = match (site.kind, same) {
                     _ if number == 0 => 0,
-                    SiteKind::Serial => 0,
+                    (SiteKind::Serial, _) => 0,
                     _ if site.call == 0 && site.function == 0 => sites.unknown,
-                    SiteKind::Parallel
-                        if site.function == 0
-                            && let Some(same) = sites.same_directive(site, symbols) =>
-                    {
-                        same
-                    }
+                    (_, Some(same)) => same,
                     _ => *by_key.entry(key(site)).or_insert_with_key(|key| {
                         let place = symbols.place(&site.module, site.call, site.function);
                         let region = matches!(site.kind, SiteKind::Parallel | SiteKind::Teams);

@@ -176,12 +176,9 @@ fn decided(seen: &Seen<'_>, smaller: bool) -> Option<(String, String)> {
     // Limits also bound what the program is given to begin with.
     let limit = ["OMP_THREAD_LIMIT", "OMP_DYNAMIC"]
         .into_iter()
-        .find_map(set);
+        .find_map(set)
+        .filter(|_| smaller);
     Some(match decider {
-        Decider::Environment | Decider::Untold if smaller && let Some(why) = &limit => (
-            format!(", and {why} is set"),
-            format!("Remove {why} {follow}."),
-        ),
         Decider::Advice | Decider::Levels | Decider::If | Decider::One => return None,
         Decider::Clause => match own_setting(region) {
             Some((library, setting)) => (
@@ -222,6 +219,13 @@ fn decided(seen: &Seen<'_>, smaller: bool) -> Option<(String, String)> {
             ": the system gave the program no more threads".to_owned(),
             "Look at the limits of threads: ulimit -u, and those of a control group.".to_owned(),
         ),
+        Decider::Environment | Decider::Untold if limit.is_some() => {
+            let why = limit.unwrap_or_default();
+            (
+                format!(", and {why} is set"),
+                format!("Remove {why} {follow}."),
+            )
+        }
         Decider::Environment => (
             ": a setting that the program makes before its first region, or a list in OMP_NUM_THREADS"
                 .to_owned(),
