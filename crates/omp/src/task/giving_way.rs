@@ -3,11 +3,11 @@
 //! A task that polls for something gives way again and again. Whatever the thread then runs on top
 //! of it has to end before the poll goes on: if that polls, too, for something that only the task
 //! below provides, both are stuck, although other threads might have run it. So a thread leaves
-//! queued tasks to others, as libgomp's does, unless there are no others: each other thread of the
-//! team gives way as well or waits inside a task, and has done nothing else for a while. Then only
-//! this can help.
+//! queued tasks to others, as libgomp's does, unless there are no others: while the task is queued,
+//! each other thread of the team gives way as well or waits inside a task, and does nothing else
+//! for a while. Then only this can help.
 
-use super::help::run_available;
+use super::help::{has_queued, run_available};
 use crate::own::{Own, OwnWord};
 use crate::team::{Member, Team};
 use fathomp_sys::clock::monotonic_ns;
@@ -31,7 +31,8 @@ pub(super) struct GivesWay {
     calls: Own,
     /// End of its last round.
     at_ns: OwnWord,
-    /// Since when all have been seen to give way; the task that did.
+    /// Since when all have been seen to give way while something was queued; the task that did,
+    /// and the number of its region.
     since_ns: OwnWord,
     task: OwnWord,
     /// It runs a task on top of one that gives way.
@@ -72,11 +73,13 @@ pub(super) fn give_way(member: &'static Member, team: &'static Team) -> bool {
 fn round(member: &'static Member, team: &'static Team) {
     let mine = &member.task.gives_way;
     let task = member.task.current();
-    let identity = member.task.identity() as u64;
+    let identity = member.task.identity() as u64 ^ u64::from(team.order().number()) << 48;
     let now_ns = monotonic_ns();
+    let queued = has_queued(team, team.local_size());
     let goes_on = mine.task.get() == identity && now_ns - mine.at_ns.get() <= RECENT_NS;
+    let recently = now_ns.saturating_sub(RECENT_NS);
     mine.at_ns.set(now_ns);
-    if !(goes_on && others_are_stuck(member, team, now_ns)) {
+    if !(goes_on && queued && others_give_way_since(recently, member, team)) {
         mine.task.set(identity);
         mine.since_ns.set(now_ns);
     }
@@ -90,9 +93,11 @@ fn round(member: &'static Member, team: &'static Team) {
         false if team.remote().is_some() => STUCK_ON_NODES_NS,
         false => STUCK_NS,
     };
-    if stuck_ns < enough_ns {
+    // A thread that gave way before may have come to a barrier meanwhile, where it runs tasks.
+    let stuck = stuck_ns >= enough_ns && others_give_way_since(mine.since_ns.get(), member, team);
+    if !stuck {
         // Whoever sleeps may be the one to run what this task polls for.
-        if (0..team.local_size()).any(|num| team.member(num).task.deque.has_work()) {
+        if queued {
             team.ring_all();
         }
         process::yield_now();
@@ -108,10 +113,11 @@ fn round(member: &'static Member, team: &'static Team) {
     mine.on_top.set(outer);
 }
 
-/// Whether none of the team's other threads can run a task that is queued.
-fn others_are_stuck(member: &'static Member, team: &'static Team, now_ns: u64) -> bool {
+/// Whether each of the team's other threads waits inside a task or has given way since then, so
+/// that it leaves queued tasks alone.
+fn others_give_way_since(since_ns: u64, member: &'static Member, team: &'static Team) -> bool {
     (0..team.local_size())
         .filter(|&num| num != member.index())
         .map(|num| &team.member(num).task.gives_way)
-        .all(|one| one.waits.get() != 0 || now_ns.saturating_sub(one.at_ns.get()) <= RECENT_NS)
+        .all(|one| one.waits.get() != 0 || one.at_ns.get() >= since_ns)
 }

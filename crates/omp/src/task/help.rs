@@ -188,9 +188,8 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
         return;
     }
     let anything = !member.task.unannounced.is_empty()
-        || !pool.commons.is_empty()
         || pool.open_portions.load(Ordering::SeqCst) != 0
-        || (0..seen.size()).any(|num| team.member(num).task.deque.has_work());
+        || has_queued(team, seen.size());
     if !anything {
         member.task.rest.note(false);
         return;
@@ -207,6 +206,11 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
             recorder.end();
         }
     });
+}
+
+/// Whether one of the first `size` members may take a task that another has queued.
+pub(super) fn has_queued(team: &'static Team, size: u32) -> bool {
+    !team.tasks.commons.is_empty() || (0..size).any(|num| team.member(num).task.deque.has_work())
 }
 
 /// Whether a worker that is through with its implicit task should [`stay`] in
