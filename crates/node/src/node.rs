@@ -168,6 +168,10 @@ pub struct Node {
     publishing: Publishing,
     /// Exit code that another node wants the program to end with.
     exit: AtomicI64,
+    /// Node 0 has ended the program.
+    leaving: AtomicBool,
+    /// Held by the thread that ends this process then.
+    leaver: Mutex<()>,
     /// The program has ended: pages are no longer shared.
     ended: AtomicBool,
 }
@@ -239,6 +243,8 @@ impl Node {
             turns: Mutex::default(),
             publishing: Publishing::default(),
             exit: AtomicI64::new(NO_EXIT),
+            leaving: AtomicBool::new(false),
+            leaver: Mutex::default(),
             ended: AtomicBool::new(false),
         }
     }
@@ -328,6 +334,7 @@ impl Node {
         let now = monotonic_ns();
         let looked = self.looked_ns.load(Ordering::Relaxed);
         if self.ended.load(Ordering::Relaxed)
+            || self.is_to_leave()
             || now.saturating_sub(looked) < LOOK_AFTER.as_nanos() as u64
         {
             return;
@@ -468,6 +475,10 @@ impl Node {
             {
                 let polling = Polling::new(self.transport, Role::Service);
                 while self.handle_one() {}
+                if self.is_to_leave() {
+                    drop(polling);
+                    self.leave_quietly();
+                }
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
                 let rest = rest.min(self.until_sample());
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());

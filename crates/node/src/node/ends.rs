@@ -130,7 +130,7 @@ impl Node {
     pub(super) fn depart(&self) {
         let deadline = Instant::now() + LEAVING;
         while self.transport.has_backlog() && Instant::now() < deadline {
-            self.handle_one();
+            self.handle_next();
         }
         self.set_activity(Activity::Leave);
         self.transport.depart();
@@ -149,7 +149,10 @@ impl Node {
         }
     }
 
+    /// The service thread ends this process, since node 0 has ended the program.
     pub(super) fn leave_quietly(&self) -> ! {
+        // A thread that has called `exit` here serves, too: one of them is enough.
+        let _only = lock(&self.leaver);
         self.depart();
         self.end_interval(End::Exit);
         process::flush_streams();

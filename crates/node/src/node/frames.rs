@@ -12,8 +12,19 @@ use fathomp_transport::Wake;
 use std::sync::atomic::Ordering;
 
 impl Node {
-    /// Handles a message, if there is one and nobody else does.
+    /// A thread of the program handles a message, if there is one and nobody else does. Whether
+    /// there was one.
     pub(super) fn handle_one(&self) -> bool {
+        !self.is_to_leave() && self.handle_next()
+    }
+
+    /// Whether node 0 has ended the program: nothing else that comes concerns this node.
+    pub(super) fn is_to_leave(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// The same as [`Self::handle_one`], also once this node is to leave.
+    pub(super) fn handle_next(&self) -> bool {
         let Ok(mut message) = self.inbox.try_lock() else {
             return false;
         };
@@ -83,7 +94,9 @@ impl Node {
             } => self.published(from, node, thread, value),
             Frame::Cancel { region } => self.heed_cancel(region),
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
-            Frame::Leave => self.leave_quietly(),
+            // The service thread leaves. A thread of the program may be inside a region here,
+            // whose end a tool would not be told.
+            Frame::Leave => self.leaving.store(true, Ordering::Relaxed),
         }
     }
 
