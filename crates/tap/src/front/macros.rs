@@ -68,6 +68,29 @@ macro_rules! call {
     };
 }
 
+/// The body of a function in front: calls the next one of the [`Call`](crate::engine::Call)
+/// `$of`, which is `$call` to what comes before and after.
+macro_rules! forward {
+    (
+        $of:ident, $call:ident = $by:expr, $before:expr, [$stay:ident $result:ident $after:expr]
+        ($($argument:ident: $type:ty),*) $returned:ty
+    ) => {{
+        let $call = $by;
+        let address = $of.next.address();
+        if address.is_null() {
+            return $crate::front::macros::missing();
+        }
+        type Next = unsafe extern "C" fn($($type),*) -> $returned;
+        // SAFETY: the next function of this name has this type.
+        let next: Next = unsafe { $crate::front::macros::function(address) };
+        let $stay = $before;
+        // SAFETY: promised by our caller.
+        let $result = unsafe { next($($argument),*) };
+        $after;
+        $result
+    }};
+}
+
 /// Defines functions that stand in front of those of the same names.
 ///
 /// `|call| before, |stay, result| after; name | name (arguments) -> result; ..` evaluates
@@ -123,19 +146,10 @@ macro_rules! front {
             )]
             unsafe extern "C" fn body<const OURS: bool>($($argument: $type),*) -> $returned {
                 static CALL: $crate::engine::Call = call!(stringify!($name));
-                let $call = $crate::engine::CallBy { call: &CALL, ours: OURS };
-                let address = CALL.next.address();
-                if address.is_null() {
-                    return $crate::front::macros::missing();
+                forward! {
+                    CALL, $call = $crate::engine::CallBy { call: &CALL, ours: OURS },
+                    $before, [$stay $result $after] ($($argument: $type),*) $returned
                 }
-                type Next = unsafe extern "C" fn($($type),*) -> $returned;
-                // SAFETY: the next function of this name has this type.
-                let next: Next = unsafe { $crate::front::macros::function(address) };
-                let $stay = $before;
-                // SAFETY: promised by our caller.
-                let $result = unsafe { next($($argument),*) };
-                $after;
-                $result
             }
         }
     };
@@ -173,19 +187,10 @@ macro_rules! front {
         #[unsafe(export_name = concat!("fathomp_tap_front_", stringify!($name)))]
         unsafe extern "C" fn $name($($argument: $type),*) -> $returned {
             static CALL: $crate::engine::Call = call!(stringify!($name) $(, $version)?);
-            let $call = &CALL;
-            let address = $call.next.address();
-            if address.is_null() {
-                return $crate::front::macros::missing();
+            forward! {
+                CALL, $call = &CALL,
+                $before, [$stay $result $after] ($($argument: $type),*) $returned
             }
-            type Next = unsafe extern "C" fn($($type),*) -> $returned;
-            // SAFETY: the next function of this name has this type.
-            let next: Next = unsafe { $crate::front::macros::function(address) };
-            let $stay = $before;
-            // SAFETY: promised by our caller.
-            let $result = unsafe { next($($argument),*) };
-            $after;
-            $result
         }
     };
 }
