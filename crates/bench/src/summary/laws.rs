@@ -18,6 +18,9 @@ const TOLD_POINTS: usize = 4;
 const NOISE_MAX: f64 = 1.2;
 /// A fit off by more than this factor, on the average, is none.
 const FITS: f64 = 1.5;
+/// Costs that are certain follow a law if they grow by at most such a factor more or less: laws
+/// count messages alone, not what each takes besides.
+const GROWS_AS: f64 = 1.25;
 /// Chunks cost little if they cost at most so many times what the largest does.
 const LITTLE: f64 = 2.0;
 
@@ -191,7 +194,9 @@ impl LawFinding {
         };
         let fits = self.best.law == law || self.others.contains(&law);
         let apart = (self.growth / growth).ln().abs();
-        self.is_certain() && fits && apart <= FITS.ln()
+        // Twice the uncertainty of a ratio of two costs.
+        let uncertain = 2.0 * std::f64::consts::SQRT_2 * self.noise;
+        self.is_certain() && fits && apart <= uncertain.max(GROWS_AS.ln())
     }
 
     /// Whether any law fits.
@@ -470,6 +475,19 @@ mod tests {
             "{found}"
         );
         assert!(!found.contains("as published."), "{found}");
+    }
+
+    /// The same growth is one or the other by how certain costs are.
+    #[test]
+    fn how_much_costs_may_grow_beside_a_law_follows_from_their_noise() {
+        let faster = [2.0, 3.0, 4.0, 8.0].map(|n: f64| (n, Law::Others.at(n) * n.powf(0.25)));
+        let certain = said("home", &faster, 0.01);
+        assert!(
+            certain.contains("grow faster than published, 2.5 times instead of 1.8"),
+            "{certain}"
+        );
+        let uncertain = said("home", &faster, 0.15);
+        assert!(uncertain.ends_with("as published."), "{uncertain}");
     }
 
     /// Chunks of 2 KiB: two nodes write a page, however many there are.
