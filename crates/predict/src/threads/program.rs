@@ -20,9 +20,36 @@ pub(crate) struct ProgramModel {
     largest: f64,
 }
 
-/// Time outside regions: constant, or growing with the threads.
+/// Time outside regions: constant, growing with each thread, or longer once there are others:
+/// what threads wrote lies in other caches, and processors at work slow each other's clocks.
 fn serial_shapes(p: f64) -> Vec<f64> {
-    vec![1.0, p - 1.0]
+    vec![1.0, p - 1.0, 1.0 - 1.0 / p]
+}
+
+/// So much longer, relatively, serial code may become by the threads' working before it.
+const LONGER_ONCE: f64 = 0.5;
+/// How likely the less likely of both shapes is: that a smaller change between two numbers of
+/// threads, which cannot tell, comes again with each thread; else that it came but once.
+const LESS_LIKELY: f64 = 0.01;
+/// What the serial parts of two runs differ by, relatively, where there are no two to tell.
+const SINGLE_RUN: f64 = 0.05;
+
+/// What is believed of the shapes of [`serial_shapes`], given the samples in order of threads.
+fn serial_priors(samples: &[Sample]) -> [Prior; 3] {
+    let [Some(first), Some(last)] = [samples.first(), samples.last()] else {
+        return [Prior::Certain, Prior::Reluctant, Prior::Unlikely];
+    };
+    let disturbed = samples.iter().any(|sample| sample.disturbed);
+    // Programs that take processors meanwhile make the serial part longer, too, and now
+    // more and now less: that is no growth with the threads.
+    let (each, once) = match disturbed {
+        true => (Prior::Unlikely, Prior::Unlikely),
+        false if samples.len() < 3 && last.serial <= (1.0 + LONGER_ONCE) * first.serial => {
+            (Prior::Odds(LESS_LIKELY), Prior::Reluctant)
+        }
+        false => (Prior::Reluctant, Prior::Odds(LESS_LIKELY)),
+    };
+    [Prior::Certain, each, once]
 }
 
 /// Relative standard deviation by which reality departs from any of the
@@ -105,13 +132,10 @@ impl ProgramModel {
         setting: &Setting<'_>,
         choice: &mut Choice<'_>,
     ) -> Self {
-        // Programs that take processors meanwhile make the serial part longer, too, and now
-        // more and now less: that is no growth with the threads. Nor is what single runs
-        // differ by on a quiet machine.
-        let disturbed = samples.iter().any(|sample| sample.disturbed);
-        let (part, growing) = match disturbed {
-            true => (0.5, Prior::Unlikely),
-            false => (0.02, Prior::Reluctant),
+        // Nor is it growth what single runs differ by on a quiet machine.
+        let part = match samples.iter().any(|sample| sample.disturbed) {
+            true => 0.5,
+            false => samples.iter().map(|one| one.scatter).fold(0.02, f64::max),
         };
         let equations: Vec<Equation> = samples
             .iter()
@@ -123,10 +147,11 @@ impl ProgramModel {
                     .max(HICCUP_NS),
             })
             .collect();
-        let explanations = explain(&equations, &[Prior::Certain, growing]);
+        let priors = serial_priors(samples);
+        let explanations = explain(&equations, &priors);
         let serial = match choice {
-            Choice::Mean => explanations.mean(2),
-            Choice::Draw(random) => explanations.draw(random, 2),
+            Choice::Mean => explanations.mean(priors.len()),
+            Choice::Draw(random) => explanations.draw(random, priors.len()),
         };
         let mut regions = BTreeMap::new();
         for key in runs.keys() {
@@ -178,6 +203,8 @@ struct Sample {
     wall: f64,
     serial: f64,
     serial_blocked: f64,
+    /// Half of what the serial parts of runs with as many threads differ by, relatively.
+    scatter: f64,
     /// Other programs had a part in its times.
     disturbed: bool,
     regions: BTreeMap<String, Observed>,
@@ -186,11 +213,20 @@ struct Sample {
 impl Sample {
     fn middle(group: &Group<'_>) -> Self {
         let run = group.typical_run();
+        let serials = || group.runs.iter().map(|run| run.serial);
+        let (least, most) = (
+            serials().fold(f64::MAX, f64::min),
+            serials().fold(0.0, f64::max),
+        );
         Self {
             threads: f64::from(group.threads),
             wall: run.wall,
             serial: run.serial,
             serial_blocked: run.serial_blocked,
+            scatter: match group.runs.len() {
+                1 => SINGLE_RUN,
+                _ => (most - least).max(0.0) / (most + least).max(1.0),
+            },
             disturbed: run.analysis.program.disturbed(),
             regions: run.regions.clone(),
         }

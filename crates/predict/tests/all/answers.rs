@@ -252,6 +252,17 @@ fn a_short_serial_part_does_not_grow_by_what_runs_differ_by() {
     );
 }
 
+/// A fifth more, with two threads than with one, is what caches and clocks do to serial code:
+/// it does not come again with each further thread.
+#[test]
+fn a_serial_part_that_is_somewhat_longer_with_two_threads_stays_so() {
+    let [serial, low, ..] = with_8_threads([287_000_000, 347_000_000], 400_000_000, None);
+    assert!(serial < 420_000_000.0, "{serial}");
+    assert!(low < 347_000_000.0, "{low}");
+    let [serial, ..] = with_8_threads([100_000_000, 200_000_000], 400_000_000, None);
+    assert!(serial > 600_000_000.0, "{serial}");
+}
+
 /// Two application threads with teams of two share a processor: with teams of one they
 /// would, too, so that a team of one is not predicted to be slower or faster.
 #[test]
