@@ -6,6 +6,8 @@ use std::fmt;
 
 /// Deepest nesting that is written out.
 const DEPTH_MAX: u32 = 24;
+/// Sums of more terms are written as they are.
+const TERMS_MAX: usize = 16;
 
 /// An expression in infix notation, with names where somebody knows them.
 ///
@@ -55,6 +57,9 @@ impl<'a> Readable<'a> {
             write!(f, "{name}(")?;
             self.write(f, all, 0, deeper)?;
             return f.write_str(")");
+        }
+        if let Some(shorter) = without_opposites(expr) {
+            return self.write(f, &shorter, around, deeper);
         }
         match expr {
             Expr::Const(value) => write_constant(f, *value, around),
@@ -226,6 +231,66 @@ fn share(expr: &Expr) -> Option<(&'static str, &Expr)> {
             is_first.then_some(("first", all))
         }
         _ => None,
+    }
+}
+
+/// A sum without the terms that are added and subtracted in it, if there are any.
+fn without_opposites(expr: &Expr) -> Option<Expr> {
+    let mut sum = Sum::default();
+    sum.add(expr, false, 0);
+    if sum.terms.len() > TERMS_MAX {
+        return None;
+    }
+    let mut left: Vec<(bool, &Expr)> = Vec::new();
+    for &(minus, term) in &sum.terms {
+        let opposite = |&(other, one): &(bool, &Expr)| other != minus && same(one, term, 0);
+        match left.iter().position(opposite) {
+            Some(at) => drop(left.remove(at)),
+            None => left.push((minus, term)),
+        }
+    }
+    if left.len() == sum.terms.len() {
+        return None;
+    }
+    // Those that are added first.
+    left.sort_by_key(|(minus, _)| *minus);
+    let mut terms = left.into_iter();
+    let first = terms.next();
+    let (mut whole, constant) = match first {
+        Some((false, term)) => (term.clone(), sum.constant),
+        Some((true, term)) => (Expr::op(Op::Sub, sum.constant.into(), term.clone()), 0),
+        None => (sum.constant.into(), 0),
+    };
+    for (minus, term) in terms {
+        let op = if minus { Op::Sub } else { Op::Add };
+        whole = Expr::op(op, whole, term.clone());
+    }
+    if constant != 0 {
+        whole = Expr::op(Op::Add, whole, constant.into());
+    }
+    Some(whole)
+}
+
+/// Terms of a sum, each with whether it is subtracted.
+#[derive(Default)]
+struct Sum<'e> {
+    terms: Vec<(bool, &'e Expr)>,
+    constant: i64,
+}
+
+impl<'e> Sum<'e> {
+    fn add(&mut self, expr: &'e Expr, minus: bool, depth: u32) {
+        match plain(expr) {
+            Expr::Op(op @ (Op::Add | Op::Sub), left, right)
+                if depth < DEPTH_MAX && self.terms.len() <= TERMS_MAX =>
+            {
+                self.add(left, minus, depth + 1);
+                self.add(right, minus != (*op == Op::Sub), depth + 1);
+            }
+            Expr::Const(value) if minus => self.constant = self.constant.wrapping_sub(*value),
+            Expr::Const(value) => self.constant = self.constant.wrapping_add(*value),
+            term => self.terms.push((minus, term)),
+        }
     }
 }
 
@@ -429,6 +494,13 @@ mod tests {
                 "first(9)",
             ),
             ("(/ i0 (* 2 i1))", "i0 / (2 * i1)"),
+            ("(- (+ i0 1) i0)", "1"),
+            ("(+ (- i1 (+ i0 2)) i0)", "i1 - 2"),
+            ("(- 3 (- (+ i1 i0) (sx i0 32)))", "3 - i1"),
+            (
+                "(* 8 (- (load4 (+ data 8)) (- (load4 (+ data 8)) i0)))",
+                "8 * i0",
+            ),
             ("(- i0 -9223372036854775808)", "i0 - (-9223372036854775808)"),
         ] {
             assert_eq!(readable(text), expected, "{text}");
