@@ -48,15 +48,18 @@ pub(crate) fn is_inner(region: &Region) -> bool {
         && levels.is_some_and(|decided| decided.executions as f64 >= MOST * region.instances as f64)
 }
 
-/// What it takes to begin and to end a region of one thread, at least.
-const ALONE_NS: f64 = 100.0;
+/// Between these lies what it takes to begin and to end a region of one thread; the least where
+/// the machine's price is not known.
+const ALONE_NS: [f64; 2] = [100.0, 400.0];
 
 /// A region that lies in another and never has a team. What is recorded of it shows what it takes
 /// to begin it, and not to end it, and what the code around it would be without it.
 fn inner(seen: &Seen<'_>) -> Cause {
     let region = seen.region;
     let begun = region.states[State::Overhead] as f64;
-    let least = ALONE_NS * region.instances as f64;
+    let price = seen.input.machine.and_then(|machine| machine.costs_at(1));
+    let price = price.map_or(ALONE_NS[0], |costs| costs.fork_join_ns);
+    let least = price.clamp(ALONE_NS[0], ALONE_NS[1]) * region.instances as f64;
     let place = seen.place();
     let mut cause = seen.cause(
         Kind::Overhead,
