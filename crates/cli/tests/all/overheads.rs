@@ -3,7 +3,8 @@
 use crate::common::{compile, fathomp, finish, run};
 use serde_json::Value;
 
-/// Tasks of one thread, of a loop, and of all threads that wait for them.
+/// Tasks of one thread, of a loop, and of all threads that wait for them; a critical section that
+/// threads seldom wait for.
 const TASKS: &str = r#"
 #include <stdio.h>
 static volatile long done[64];
@@ -31,13 +32,20 @@ int main(void)
         work(3000000);
 #pragma omp taskwait
     }
-    puts("done");
+    long sum = 0;
+#pragma omp parallel
+    for (int i = 0; i < 500; i++) {
+#pragma omp critical
+        sum += i;
+        work(100);
+    }
+    printf("%ld\n", sum);
     return 0;
 }
 "#;
 
 #[test]
-fn tasks_count_at_their_regions() {
+fn tasks_and_critical_sections_count_at_their_regions() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     compile(directory, "program", TASKS, &["-fopenmp", "-O1", "-g"]);
@@ -55,7 +63,10 @@ fn tasks_count_at_their_regions() {
         rows.map(|row| row["executions"].as_u64().unwrap()).sum()
     };
     let found = ["PARALLEL", "MASTER TASK", "PARALLEL TASK", "FOR"].map(count);
-    assert_eq!(found, [3, 100, 20, 0], "{rows:#?}");
+    assert_eq!(found, [4, 100, 20, 0], "{rows:#?}");
+    // Not only those that threads waited for, which may be none.
+    let entered = ["CRITICAL", "CRITICAL or LOCK"].map(count);
+    assert_eq!(entered.iter().sum::<u64>(), 1000, "{rows:#?}");
     let priced = |row: &&Value| row["each_ns"].is_number() && row["total_ns"].is_number();
     assert!(rows.iter().filter(priced).count() >= 4, "{rows:#?}");
     let tasks = rows

@@ -190,7 +190,9 @@ pub(crate) fn compile_with(
     let file = directory.join(format!("{name}.{extension}"));
     let program = directory.join(name);
     fs::write(&file, source).unwrap();
+    // Where compilers put debug information that they keep apart.
     let status = Command::new(compiler)
+        .current_dir(directory)
         .args(["-O1", "-o"])
         .arg(&program)
         .arg(&file)

@@ -4,7 +4,7 @@
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Analysis, Lines, Options, State, analyse};
 use fathomp_diagnose::{Cause, Input, Kind, diagnose};
-use fathomp_sharing::{Evidence, Findings, SharedLine, Site};
+use fathomp_sharing::{Findings, SharedLine, Site};
 use std::path::Path;
 
 const REGION: u64 = 0x1200;
@@ -35,32 +35,14 @@ fn causes(analyses: &[Analysis], sharing: Option<&Findings>) -> Vec<Cause> {
 /// A line that two threads write all the time.
 fn line() -> SharedLine {
     SharedLine {
-        kind: fathomp_sharing::Kind::False,
-        name: "hits".to_owned(),
-        parts: vec!["hits[0]".to_owned(), "hits[1]".to_owned()],
-        offset: 0,
-        lines: 1,
-        address: 0x4000,
-        declared: None,
-        allocation: Vec::new(),
-        regions: Vec::new(),
         accesses_at: vec![Site {
             label: "a.c:14 (main)".to_owned(),
             line: Some(14),
             ..Site::default()
         }],
-        phases: 5,
-        writers: vec![0, 1],
-        readers: Vec::new(),
         accesses: 1_000_000_000,
-        atomics: 0,
-        locked: 0,
         est_cost_ns: Some(1e12),
-        boundary: false,
-        handed_on: false,
-        evidence: Evidence::Writes,
-        sentence: String::new(),
-        mend: "Pad it.".to_owned(),
+        ..crate::known::hits()
     }
 }
 

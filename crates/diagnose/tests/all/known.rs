@@ -47,6 +47,34 @@ pub(crate) fn first(diagnosis: &Diagnosis) -> Kind {
         .kind
 }
 
+/// A line that two threads write.
+pub(crate) fn hits() -> SharedLine {
+    SharedLine {
+        kind: fathomp_sharing::Kind::False,
+        name: "hits".to_owned(),
+        parts: vec!["hits[0]".to_owned(), "hits[1]".to_owned()],
+        offset: 0,
+        lines: 1,
+        address: 0x4000,
+        declared: None,
+        allocation: Vec::new(),
+        regions: Vec::new(),
+        accesses_at: Vec::new(),
+        phases: 5,
+        writers: vec![0, 1],
+        readers: Vec::new(),
+        accesses: 1000,
+        atomics: 1000,
+        locked: 0,
+        est_cost_ns: None,
+        boundary: false,
+        handed_on: false,
+        evidence: Evidence::Writes,
+        sentence: String::new(),
+        mend: "Pad it.".to_owned(),
+    }
+}
+
 #[test]
 fn threads_with_more_work_are_waited_for() {
     let work = [4_000_000, 1_000_000, 2_000_000, 3_000_000].map(Work::compute);
@@ -152,31 +180,7 @@ fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
         diagnosis.causes[0].clone()
     };
     assert_eq!(look(Vec::new()).kind, Kind::Bandwidth);
-    let hits = SharedLine {
-        kind: fathomp_sharing::Kind::False,
-        name: "hits".to_owned(),
-        parts: vec!["hits[0]".to_owned(), "hits[1]".to_owned()],
-        offset: 0,
-        lines: 1,
-        address: 0x4000,
-        declared: None,
-        allocation: Vec::new(),
-        regions: Vec::new(),
-        accesses_at: Vec::new(),
-        phases: 5,
-        writers: vec![0, 1],
-        readers: Vec::new(),
-        accesses: 1000,
-        atomics: 1000,
-        locked: 0,
-        est_cost_ns: None,
-        boundary: false,
-        handed_on: false,
-        evidence: Evidence::Writes,
-        sentence: String::new(),
-        mend: "Pad it.".to_owned(),
-    };
-    let cause = look(vec![hits.clone()]);
+    let cause = look(vec![hits()]);
     assert_eq!(
         (cause.kind, cause.title.as_str()),
         (Kind::FalseSharing, "false sharing of hits")
@@ -184,7 +188,7 @@ fn computing_that_grows_with_threads_is_not_told_apart_without_looking() {
     // Where blocks of two threads only meet, it is not what makes all slower.
     let boundary = SharedLine {
         boundary: true,
-        ..hits
+        ..hits()
     };
     assert_eq!(look(vec![boundary]).kind, Kind::Bandwidth);
 }
