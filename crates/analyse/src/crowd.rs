@@ -148,26 +148,59 @@ fn allowed(ledger: &Ledger<'_>, thread: usize) -> Option<Allowed> {
 fn add(group: &mut Group, ledger: &Ledger<'_>, offset_ns: u64, thread: usize) {
     let clock = &ledger.process.clock;
     let nanos = |ticks| clock.span(ticks).0;
-    let mut at_work = false;
+    let mut spans = Vec::new();
     for part in ledger.of_thread(thread) {
         group.add_times(0, nanos(part.states[State::Compute]));
         if part.outer.is_some() {
             continue;
         }
-        at_work = true;
         let moment = |at| relative(clock, ledger.begin, at).saturating_add(offset_ns);
         let (from, to) = match part.merged() {
             false => (moment(part.from), moment(part.to)),
             true => (moment(part.begin()), moment(part.record.end)),
         };
-        if to > from {
-            group.edges.extend([(from, 1), (to, -1)]);
-        }
+        spans.push((from, to));
+    }
+    group.members += u32::from(!spans.is_empty());
+    for (from, to) in united(spans) {
+        group.edges.extend([(from, 1), (to, -1)]);
     }
     for record in &ledger.process.threads[thread].records {
         if let Record::Counters(reading) = record {
             group.add_times(reading.counts.run_delay_ns.unwrap_or(0), 0);
         }
     }
-    group.members += u32::from(at_work);
+}
+
+/// Spans without what several of them have in common: executions of several regions by turns, each
+/// region's recorded as one, are still those of one thread.
+fn united(mut spans: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    spans.retain(|(from, to)| to > from);
+    spans.sort_unstable();
+    let mut united: Vec<(u64, u64)> = Vec::new();
+    for (from, to) in spans {
+        match united.last_mut() {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => united.push((from, to)),
+        }
+    }
+    united
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_in_regions_by_turns_is_at_work_once() {
+        let by_turns = vec![(10, 100), (12, 98), (11, 99), (120, 130), (5, 5)];
+        assert_eq!(united(by_turns), [(10, 100), (120, 130)]);
+        let mut group = Group::default();
+        for _ in 0..2 {
+            for (from, to) in united(vec![(10, 100), (12, 98), (11, 99)]) {
+                group.edges.extend([(from, 1), (to, -1)]);
+            }
+        }
+        assert_eq!(group.at_once(), 2);
+    }
 }
