@@ -25,7 +25,7 @@ mod view;
 
 pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
 pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
-pub use view::broken::broken;
+pub use view::broken::{broken, slight_difference};
 
 use fathomp_advise::Advice;
 use fathomp_analyse::Analysis;

@@ -244,6 +244,9 @@ pub struct OutputDifference {
     pub there: Option<String>,
     /// Threads of the other run.
     pub other_threads: u32,
+    /// All that differs are numbers, and by little: what comes of random numbers, or of sums in
+    /// another order.
+    pub slight: bool,
 }
 
 /// The machine a recording was made on.

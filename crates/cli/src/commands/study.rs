@@ -76,7 +76,10 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let mut runs_made = job.record_all(&mut study)?;
     job.record_again(&mut study, &mut runs_made)?;
+    job.record_more(&mut study, &mut runs_made)?;
     job.compare_outputs(&study, &mut runs_made)?;
+    let slight = fathomp_report::slight_difference(&runs_made.analyses);
+    study.index.notes.extend(slight);
     if let Some(threads) = rehearsal {
         progress.at(rehearsed, format!("rehearsing with {}", counted(threads)));
         job.rehearse(&mut study, threads, &mut runs_made)?;

@@ -3,7 +3,7 @@
 
 use super::{summary, words};
 use crate::{Input, units};
-use fathomp_analyse::{Analysis, Outcome};
+use fathomp_analyse::{Analysis, Outcome, OutputDifference};
 use fathomp_diagnose::Diagnosis;
 
 /// What `timeout` leaves with if it has stopped a program.
@@ -46,6 +46,20 @@ pub fn broken(analyses: &[Analysis]) -> Option<String> {
     ))
 }
 
+/// One sentence that says in what the outputs of these recordings of one program differ, if they
+/// do so too little for them to be [`broken`].
+#[must_use]
+pub fn slight_difference(analyses: &[Analysis]) -> Option<String> {
+    let mut differing = analyses.iter().filter_map(|one| Some((one, differs(one)?)));
+    let (one, found) = differing.find(|(_, found)| found.slight)?;
+    let with = units::plural(threads(one).into(), "thread");
+    let place = place_of(found)?;
+    Some(format!(
+        "The output with {with} {place}: random numbers, sums in another order, or a data race \
+         (`fathomp run --nodes 2 --check-races` looks for one)."
+    ))
+}
+
 /// How a run ended, if not well.
 fn death(analysis: &Analysis) -> Option<String> {
     let program = &analysis.program;
@@ -83,12 +97,22 @@ fn was_stopped(analysis: &Analysis) -> bool {
     }
 }
 
-/// Where the output of a run differs from that of another, if it does.
+fn differs(analysis: &Analysis) -> Option<&OutputDifference> {
+    analysis.program.output.as_ref()?.differs.as_ref()
+}
+
+/// Where the output of a run differs from that of another, if it does so by much.
 fn difference(analysis: &Analysis) -> Option<String> {
-    let differs = analysis.program.output.as_ref()?.differs.as_ref()?;
+    let place = place_of(differs(analysis).filter(|found| !found.slight)?)?;
+    Some(format!(
+        "{place}; that is the first sign of a data race, or of sums in another order"
+    ))
+}
+
+fn place_of(differs: &OutputDifference) -> Option<String> {
     let other = units::plural(differs.other_threads.into(), "thread");
     let line = differs.line;
-    let place = match (&differs.here, &differs.there) {
+    Some(match (&differs.here, &differs.there) {
         (Some(here), Some(there)) => format!(
             "differs from that with {other} in line {line}: '{}' against '{}'",
             plain(here),
@@ -103,10 +127,7 @@ fn difference(analysis: &Analysis) -> Option<String> {
             plain(there)
         ),
         (None, None) => return None,
-    };
-    Some(format!(
-        "{place}; that is the first sign of a data race, or of sums in another order"
-    ))
+    })
 }
 
 /// Without what a terminal would act on: recordings may say anything.

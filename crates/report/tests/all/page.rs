@@ -4,7 +4,7 @@ use crate::synthetic;
 use fathomp_analyse::testing::{Script, Work};
 use fathomp_analyse::{Options, Outcome, Problem, Severity, SiteKind, State};
 use fathomp_analyse::{Output, OutputDifference, StackOverflow, StackOwner};
-use fathomp_report::{Input, broken, page};
+use fathomp_report::{Input, broken, page, slight_difference};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -198,9 +198,24 @@ fn differing(here: Option<&str>, there: Option<&str>) -> Output {
             here: here.map(str::to_owned),
             there: there.map(str::to_owned),
             other_threads: 1,
+            slight: false,
         }),
         ..Output::default()
     }
+}
+
+#[test]
+fn outputs_that_differ_slightly_break_nothing_and_are_said_to() {
+    let mut runs = [1, 2, 8].map(synthetic::analysis);
+    assert_eq!(slight_difference(&runs), None);
+    let mut output = differing(Some("pi 3.1415"), Some("pi 3.1417"));
+    output.differs.as_mut().unwrap().slight = true;
+    runs[2].program.output = Some(output);
+    assert_eq!(broken(&runs), None);
+    let said = slight_difference(&runs).unwrap();
+    let expected = "The output with 8 threads differs from that with 1 thread in line 7: \
+                    'pi 3.1415' against 'pi 3.1417': random numbers,";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]

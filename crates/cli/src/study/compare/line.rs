@@ -129,6 +129,9 @@ const SHARES: &[&str] = &[
 const TOLERANCE: f64 = 1e-6;
 /// Smaller numbers are what rounding leaves of zero.
 const NOTHING: f64 = 1e-10;
+/// What random numbers change in results, relatively: a data race mostly changes more. Counts are
+/// another thing: a race may lose one of a million.
+const SLIGHT: f64 = 0.05;
 /// From so many digits on, the last of a number may be rounded otherwise.
 const ROUNDED_DIGITS: usize = 4;
 
@@ -299,6 +302,23 @@ pub(super) fn alike(ours: &[Token<'_>], theirs: &[Token<'_>], threads: [u32; 2])
             (Token::Number(ours), Token::Number(theirs)) => same(ours, theirs, threads),
             _ => false,
         })
+}
+
+/// Whether two lines have the same words, and numbers that differ by little.
+pub(super) fn nearly(ours: &[Token<'_>], theirs: &[Token<'_>], threads: [u32; 2]) -> bool {
+    same_words(ours, theirs)
+        && ours.iter().zip(theirs).all(|pair| match pair {
+            (Token::Number(ours), Token::Number(theirs)) => {
+                same(ours, theirs, threads) || slightly_apart(ours, theirs)
+            }
+            _ => true,
+        })
+}
+
+fn slightly_apart(ours: &Number<'_>, theirs: &Number<'_>) -> bool {
+    let (a, b) = (ours.value, theirs.value);
+    let counts = decimals(ours.text).is_none() && decimals(theirs.text).is_none();
+    !counts && (a - b).abs() <= SLIGHT * a.abs().max(b.abs())
 }
 
 /// Whether two lines have the same words, whatever the numbers.

@@ -169,11 +169,17 @@ fn difference(
                 })
                 .or(theirs);
             let number = ours.or(theirs).map_or(0, |line| line.number);
+            let pairs = surplus.iter().zip(&missing);
+            let slight = surplus.len() == missing.len()
+                && pairs
+                    .into_iter()
+                    .all(|(ours, theirs)| line::nearly(&ours.tokens, &theirs.tokens, threads));
             Some(OutputDifference {
                 line: number as u64,
                 here: ours.map(|line| quoted(line.text)),
                 there: theirs.map(|line| quoted(line.text)),
                 other_threads: threads[1],
+                slight,
             })
         }
     }

@@ -145,6 +145,28 @@ fn what_varies_with_as_many_threads_is_no_difference() {
 }
 
 #[test]
+fn random_numbers_and_other_orders_make_slight_differences() {
+    for (one, four) in [
+        ("pi ~ 3.141526\n", "pi ~ 3.141562\n"),
+        ("<r^2> = 337.763639\n", "<r^2> = 331.560490\n"),
+    ] {
+        assert!(found(one, four).unwrap().slight, "{four}");
+    }
+    for (one, four) in [
+        ("sum 500000\n", "sum 312345\n"),
+        ("sum 5\n", "sum 6\n"),
+        ("hits 1000001\n", "hits 1000002\n"),
+        ("norm 1.25\n", "norm 1.5\n"),
+        ("pi 3.1415\n", "pi nan\n"),
+        ("a 3.1415\nsum 1.5\n", "a 3.1416\nsum 2.5\n"),
+        ("a 3.1415\n", "a 3.1422\nfailed\n"),
+        ("passed 3.1415\n", "failed 3.1422\n"),
+    ] {
+        assert!(!found(one, four).unwrap().slight, "{four}");
+    }
+}
+
+#[test]
 fn of_outputs_that_were_not_kept_nothing_is_said() {
     let (one, mut four) = (printed("sum 5\n"), printed("sum 6\n"));
     four.bytes += 1;
