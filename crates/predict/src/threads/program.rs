@@ -47,6 +47,7 @@ fn serial_priors(samples: &[Sample]) -> [Prior; 3] {
         false if samples.len() < 3 && last.serial <= (1.0 + LONGER_ONCE) * first.serial => {
             (Prior::Odds(LESS_LIKELY), Prior::Reluctant)
         }
+        false if samples.len() < 3 => (Prior::Reluctant, Prior::Reluctant),
         false => (Prior::Reluctant, Prior::Odds(LESS_LIKELY)),
     };
     [Prior::Certain, each, once]
