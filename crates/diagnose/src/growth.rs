@@ -30,6 +30,12 @@ const ELEMENTS: f64 = 8.0;
 /// A line that every thread is seen to access so often in each phase is one that it
 /// accesses all the time.
 const HOT: f64 = 5.0;
+/// A line that every thread is seen to access more often than once in each phase is accessed
+/// several times in it: where nothing else explains growth, that does.
+const AGAIN: f64 = 1.5;
+/// Lines whose accesses cost less than this part of the region's time are not worth a word where
+/// computing did not take longer.
+const WORTH: f64 = 0.01;
 /// Lines must be able to explain this part of the growth to be its cause.
 const EXPLAINED: f64 = 0.3;
 /// Code of a region is all there is to it if its threads are in it this part of the time.
@@ -77,8 +83,21 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     } else {
         0.0
     };
-    let mut shared = shared_lines(seen);
-    shared.retain(|line| explains(line, grown_ns));
+    let all_shared = shared_lines(seen);
+    let mut shared = all_shared.clone();
+    shared.retain(|line| {
+        explains(line, grown_ns)
+            && (notable || seen.each(cost_ns(line)) >= WORTH * seen.mean(State::Compute))
+    });
+    let beyond = match notable {
+        true => beyond_memory(seen, growth, fewest, slower),
+        false => None,
+    };
+    let is_own = library::own(seen).is_some_and(|own| own >= OWN);
+    if shared.is_empty() && beyond.is_some() && is_own {
+        shared = all_shared;
+        shared.retain(|line| seen_by_each(line) >= AGAIN);
+    }
     if !notable && shared.is_empty() {
         return;
     }
@@ -95,12 +114,7 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
         return;
     }
-    causes.push(unnamed(
-        seen,
-        cost,
-        &grown,
-        beyond_memory(seen, growth, fewest, slower),
-    ));
+    causes.push(unnamed(seen, cost, &grown, beyond));
 }
 
 /// The functions of libraries in which time grew: sleep in their locks is part of it.
@@ -172,12 +186,17 @@ fn shared_lines<'a>(seen: &Seen<'a>) -> Vec<&'a SharedLine> {
 /// thread writes again and again is seen again and again, since pages are looked at anew
 /// every few milliseconds; what it passes once costs once.
 fn explains(line: &SharedLine, grown_ns: f64) -> bool {
-    let accessed_by = (line.writers.len() + line.readers.len()).max(1) as f64;
-    let places = line.lines.max(1) as f64 * line.phases.max(1) as f64 * accessed_by;
-    let hot = line.accesses as f64 >= HOT * places;
+    let hot = seen_by_each(line) >= HOT;
     // A line has room for so many elements that are written one by one.
     let at_most = (line.accesses as f64) * ELEMENTS * DEAR_NS;
     hot || at_most >= EXPLAINED * grown_ns
+}
+
+/// How often each thread was seen to access a line in each phase.
+fn seen_by_each(line: &SharedLine) -> f64 {
+    let accessed_by = (line.writers.len() + line.readers.len()).max(1) as f64;
+    let places = line.lines.max(1) as f64 * line.phases.max(1) as f64 * accessed_by;
+    line.accesses as f64 / places
 }
 
 /// Whether a place in the program is this region.

@@ -10,11 +10,15 @@ use crate::region::Seen;
 use crate::waiting;
 use fathomp_analyse::SiteKind;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+use std::collections::BTreeMap;
 
 /// What the model predicts but nothing measured shows must cost this much to be a cause.
 const PREDICTED: f64 = 0.05;
 /// and so much if other programs took this part of the processors.
 const DISTURBED: f64 = 0.15;
+/// Computing that takes longer with more threads must be this part of its region's time: what two
+/// runs on a quiet machine differ by makes less of it with four times as many.
+const GROWTH: f64 = 0.2;
 
 /// Kinds that stand for a term, in the order in which they take what is left of it if
 /// none was measured.
@@ -105,10 +109,16 @@ pub(crate) fn rank(input: &Input<'_>, mut causes: Vec<Cause>) -> Diagnosis {
             cause.measured.share.max(0.8 * cost.share)
         })
     };
+    // What several regions suffer from has one mend.
+    let mut of_kind: BTreeMap<Kind, f64> = BTreeMap::new();
+    for cause in &causes {
+        *of_kind.entry(cause.kind).or_default() += score(cause);
+    }
     causes.sort_by(|a, b| {
         (a.kind.is_circumstance().cmp(&b.kind.is_circumstance()))
-            .then(score(b).total_cmp(&score(a)))
+            .then(of_kind[&b.kind].total_cmp(&of_kind[&a.kind]))
             .then(a.kind.cmp(&b.kind))
+            .then(score(b).total_cmp(&score(a)))
             .then(a.region.cmp(&b.region))
     });
     Diagnosis { causes }
@@ -157,7 +167,8 @@ fn divide(
         }
         let measured: f64 = meant.iter().map(|&index| causes[index].measured.ns).sum();
         if meant.is_empty() {
-            let unseen = (term.time_ns >= least(input) * last.time_ns)
+            let grows = term.term != Term::Saturation || term.time_ns >= GROWTH * point.time_ns;
+            let unseen = (grows && term.time_ns >= least(input) * last.time_ns)
                 .then(|| predicted_only(input, term.term, region, last.threads))
                 .flatten();
             if let Some(mut cause) = unseen {

@@ -1,10 +1,10 @@
 //! Causes in functions of libraries, which looks at threads tell.
 
-use crate::known::{facts_of_growth, machine};
+use crate::known::{facts_of_growth, hits, machine};
 use fathomp_analyse::Analysis;
 use fathomp_analyse::samples::{RegionSamples, Samples, Spot};
 use fathomp_diagnose::{Cause, Input, Kind, diagnose};
-use fathomp_sharing::Findings;
+use fathomp_sharing::{Findings, SharedLine};
 
 fn spot(function: &str, within: &[&str], times: u64, asleep: u64) -> Spot {
     Spot {
@@ -25,6 +25,17 @@ fn cause(longer: f64, own: u64, outside: Vec<Spot>) -> Cause {
 }
 
 fn of(runs: &[Analysis], own: u64, outside: Vec<Spot>, asks: Option<f64>) -> Cause {
+    beside(runs, own, outside, asks, Vec::new())
+}
+
+/// The same where threads share these lines.
+fn beside(
+    runs: &[Analysis],
+    own: u64,
+    outside: Vec<Spot>,
+    asks: Option<f64>,
+    lines: Vec<SharedLine>,
+) -> Cause {
     let main = runs.last().unwrap();
     let region = &main.regions[1];
     let samples = Samples {
@@ -40,6 +51,7 @@ fn of(runs: &[Analysis], own: u64, outside: Vec<Spot>, asks: Option<f64>) -> Cau
         threads: 2,
         phases: 5,
         complete: true,
+        lines,
         ..Findings::default()
     };
     let name = region.name.as_str();
@@ -126,4 +138,19 @@ fn memory_is_not_named_for_loops_that_ask_for_none() {
         "{}",
         unsure.evidence
     );
+}
+
+/// In short phases a line is seen but a few times, although it is written all the time.
+#[test]
+fn a_line_that_is_seen_several_times_a_phase_explains_what_nothing_else_does() {
+    let line = |accesses| SharedLine { accesses, ..hits() };
+    let kind = |growth, own, accesses| {
+        let runs = facts_of_growth(growth);
+        beside(&runs, own, Vec::new(), None, vec![line(accesses)]).kind
+    };
+    assert_eq!(kind(6.0, 200, 24), Kind::FalseSharing);
+    // Once a phase: a result that is stored at the end.
+    assert_eq!(kind(6.0, 200, 10), Kind::Unexplained);
+    // Memory may explain it.
+    assert_eq!(kind(1.6, 200, 24), Kind::Bandwidth);
 }
