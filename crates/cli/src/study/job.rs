@@ -34,12 +34,19 @@ const REHEARSAL_THREADS_MAX: u32 = 64;
 /// Many threads on few processors may take longer than any measured run: so many times
 /// as long is allowed, and this much on top.
 const REHEARSAL_PATIENCE: u32 = 4;
-const REHEARSAL_LEAST: Duration = Duration::from_secs(10);
+const REHEARSAL_LEAST: Duration = Duration::from_secs(3);
 
 /// Runs that other programs disturbed are made so many times more at most, within this time or
 /// that which all runs have taken.
 const AGAIN_MAX: u32 = 3;
 const AGAIN_LEAST: Duration = Duration::from_secs(10);
+
+/// With most threads a program is to be so many times as fast as with fewest; where it is not,
+/// threads hinder each other, now more and now less, so that one run with each number tells too
+/// little. So there are this many more if all took no longer than this.
+const GAINING: f64 = 1.2;
+const MORE: u32 = 2;
+const MORE_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Time that only a look at shared lines explains must be this part of the whole.
 const UNTOLD: f64 = 0.05;
@@ -79,8 +86,19 @@ pub(crate) struct Runs {
     /// Ctrl-C or the like: no more runs, and this exit code.
     pub(crate) interrupted: Option<u8>,
     pub(crate) records: u64,
+    /// How long all runs have taken, and to read what they recorded.
+    elapsed: Duration,
     /// What was noticed in any run, each once.
     pub(crate) problems: Vec<String>,
+}
+
+impl Runs {
+    /// Those with this team.
+    fn of(&self, team: Team) -> impl Iterator<Item = &Analysis> {
+        let all = self.printed.iter().zip(&self.analyses);
+        all.filter(move |((threads, _), _)| *threads == team.threads())
+            .map(|(_, analysis)| analysis)
+    }
 }
 
 impl Job<'_> {
@@ -110,6 +128,28 @@ impl Job<'_> {
         Ok(runs)
     }
 
+    /// Runs a short program a few times more with each number of threads, if it gains little by
+    /// more of them and the user has not said how often to run it.
+    pub(crate) fn record_more(&self, study: &mut Study, runs: &mut Runs) -> Result<(), Failure> {
+        let gains = match (self.teams, &runs.analyses[..]) {
+            ([_, .., _], [fewest, .., most]) => {
+                fewest.wall_ns as f64 >= GAINING * most.wall_ns as f64
+            }
+            _ => true,
+        };
+        if self.plan.repeat.is_some() || gains || runs.elapsed > MORE_AT_MOST {
+            return Ok(());
+        }
+        for _ in 0..MORE {
+            for team in self.teams {
+                if runs.failed.is_none() && runs.interrupted.is_none() {
+                    self.record_once_more(study, *team, "", runs)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Runs that other programs disturbed once more, up to [`AGAIN_MAX`] times each, as long as that
     /// takes no longer than all runs have taken so far, or than [`AGAIN_LEAST`]. Others may come and
     /// go; what is in peace is what counts.
@@ -117,30 +157,35 @@ impl Job<'_> {
         let walls = runs.analyses.iter().map(|one| one.wall_ns).sum();
         let most = Duration::from_nanos(walls).max(AGAIN_LEAST);
         let begin = Instant::now();
-        for again in 1..=AGAIN_MAX {
+        for _ in 0..AGAIN_MAX {
             for team in self.teams {
                 if runs.failed.is_some() || runs.interrupted.is_some() {
                     return Ok(());
                 }
-                let of_team = || {
-                    let all = runs.printed.iter().zip(&runs.analyses);
-                    all.filter(|((threads, _), _)| *threads == team.threads())
-                        .map(|(_, analysis)| analysis)
-                };
-                let last_ns = of_team().map(|one| one.wall_ns).min().unwrap_or(0);
-                let in_peace = of_team().any(|one| one.taken().is_none());
+                let last_ns = runs.of(*team).map(|one| one.wall_ns).min().unwrap_or(0);
+                let in_peace = runs.of(*team).any(|one| one.taken().is_none());
                 if in_peace || begin.elapsed() + Duration::from_nanos(last_ns) > most {
                     continue;
                 }
-                self.progress.doing(format!(
-                    "running on {} again: other programs took its processors",
-                    team.counted()
-                ));
-                let name = Study::recording_again(*team, again);
-                let ended = self.record_one(study, &name, *team, false, runs)?;
-                runs.interrupted = ended.interrupted.map(|signal| exit_code(Signalled(signal)));
+                self.record_once_more(study, *team, ": other programs took its processors", runs)?;
             }
         }
+        Ok(())
+    }
+
+    /// One run more, with the reason as what is shown meanwhile says it.
+    fn record_once_more(
+        &self,
+        study: &mut Study,
+        team: Team,
+        why: &str,
+        runs: &mut Runs,
+    ) -> Result<(), Failure> {
+        self.progress
+            .doing(format!("running on {} again{why}", team.counted()));
+        let name = Study::recording_again(team, runs.of(team).count());
+        let ended = self.record_one(study, &name, team, false, runs)?;
+        runs.interrupted = ended.interrupted.map(|signal| exit_code(Signalled(signal)));
         Ok(())
     }
 
@@ -339,6 +384,7 @@ impl Job<'_> {
         first: bool,
         runs: &mut Runs,
     ) -> Result<Ended, Failure> {
+        let begin = Instant::now();
         let directory = study.path(&name.to_string_lossy());
         let complaints = directory.with_extension("stderr");
         let shown = match (first, self.voice.quiet) {
@@ -412,6 +458,7 @@ impl Job<'_> {
         runs.printed.push((team.threads(), printed));
         runs.analyses
             .push(evidence::open(&directory, self.machine)?.analysis);
+        runs.elapsed += begin.elapsed();
         Ok(ended)
     }
 

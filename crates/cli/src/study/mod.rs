@@ -148,8 +148,8 @@ impl Study {
         Path::new(RECORDINGS).join(name)
     }
 
-    /// The same of a run that is made once more because other programs disturbed those before.
-    pub(crate) fn recording_again(team: Team, times: u32) -> PathBuf {
+    /// The same of one more run, after so many.
+    pub(crate) fn recording_again(team: Team, times: usize) -> PathBuf {
         Path::new(RECORDINGS).join(format!("{}-again-{times}", team.name()))
     }
 

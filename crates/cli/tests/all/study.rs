@@ -47,7 +47,12 @@ fn a_study_leaves_a_report_and_everything_behind_it() {
     let rehearsals: Vec<bool> = rehearsals
         .map(|one| one["program"]["rehearsal"].as_bool().unwrap())
         .collect();
-    assert_eq!(rehearsals, [false, false, true]);
+    // It is so short that it gains nothing, so that it is run a few times more.
+    let (last, runs) = rehearsals.split_last().unwrap();
+    assert!(
+        *last && runs.len() >= 2 && !runs.contains(&true),
+        "{rehearsals:?}"
+    );
     assert_eq!(
         result["prediction"]["measured"].as_array().unwrap().len(),
         2
