@@ -1,0 +1,134 @@
+//! `fathomp regions`: a recording, region by region.
+
+use super::overheads;
+use crate::args::Regions;
+use crate::args::workload::Seconds;
+use crate::failure::{Failure, Outcome};
+use crate::voice::Voice;
+use crate::{evidence, output};
+use fathomp_analysis::symbols::Symbols;
+use fathomp_analysis::{
+    Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts,
+    Region, ThreadRow, Times, WaitRow,
+};
+use fathomp_predict::counts::Counted;
+use fathomp_report::export::{self, PerfettoOptions};
+use fathomp_report::text::{self, RegionOptions};
+use serde::Serialize;
+
+/// An [`Analysis`] without its timeline.
+#[derive(Serialize)]
+struct Answer<'a> {
+    program: &'a ProgramFacts,
+    wall_ns: u64,
+    threads: u32,
+    team_size: u32,
+    states: &'a Times,
+    efficiency: &'a Efficiency,
+    parallel_time_fraction: f64,
+    parallel_work_fraction: f64,
+    counts: &'a Counts,
+    processes: &'a [ProcessRow],
+    threads_seen: &'a [ThreadRow],
+    regions: &'a [Region],
+    loops: &'a [LoopRow],
+    waits: &'a [WaitRow],
+    intrusion: &'a Intrusion,
+    problems: &'a [Problem],
+}
+
+/// Each execution in turn.
+#[derive(Serialize)]
+struct Executions<'a> {
+    executions: &'a [Execution],
+}
+
+impl<'a> Answer<'a> {
+    fn new(analysis: &'a Analysis) -> Self {
+        Self {
+            program: &analysis.program,
+            wall_ns: analysis.wall_ns,
+            threads: analysis.threads,
+            team_size: analysis.team_size,
+            states: &analysis.states,
+            efficiency: &analysis.efficiency,
+            parallel_time_fraction: analysis.parallel_time_fraction,
+            parallel_work_fraction: analysis.parallel_work_fraction,
+            counts: &analysis.counts,
+            processes: &analysis.processes,
+            threads_seen: &analysis.threads_seen,
+            regions: &analysis.regions,
+            loops: &analysis.loops,
+            waits: &analysis.waits,
+            intrusion: &analysis.intrusion,
+            problems: &analysis.problems,
+        }
+    }
+}
+
+pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
+    for file in plan.csv.iter().chain(&plan.perfetto).chain(&plan.counts) {
+        output::check_file(file, plan.force)?;
+    }
+    let evidence = evidence::open(&plan.recording, None)?;
+    if let Some(path) = &plan.csv {
+        output::stream_file(path, |out| {
+            export::csv(&evidence.analysis, out).map_err(|error| Failure::of(&error))
+        })?;
+        voice.say(format!("wrote {}", path.display()));
+    }
+    if let (Some(path), Some(Seconds(time))) = (&plan.counts, plan.sequential) {
+        let counted = Counted::from_analyses(&[&evidence.analysis], Some(time.as_secs_f64() * 1e9));
+        let counted = counted.map_err(|error| Failure::of(&error))?;
+        output::write_file(path, counted.to_csv().as_bytes())?;
+        voice.say(format!("wrote {}", path.display()));
+    }
+    if let Some(path) = &plan.perfetto {
+        let mut symbols = Symbols::new();
+        let left = output::stream_file(path, |out| {
+            export::perfetto(
+                &evidence.recording,
+                &mut symbols,
+                PerfettoOptions::default(),
+                out,
+            )
+            .map_err(|error| Failure::of(&error))
+        })?;
+        voice.say(format!(
+            "wrote {}: open it at ui.perfetto.dev",
+            path.display()
+        ));
+        if left.omitted > 0 {
+            voice.warn(format!(
+                "left {} slices out of the trace to keep it small, all shorter than {} ns",
+                left.omitted, left.shorter_than_ns
+            ));
+        }
+    }
+    if let Some(result) = &plan.overheads {
+        let overheads = overheads::of(&evidence.analysis, result)?;
+        voice.result("fathomp.overheads", &overheads, || {
+            overheads.text(voice.width())
+        })?;
+        return Ok(0);
+    }
+    if plan.instances {
+        let executions = fathomp_analysis::executions(&evidence.recording);
+        voice.result(
+            "fathomp.executions",
+            &Executions {
+                executions: &executions,
+            },
+            || text::executions(&executions),
+        )?;
+        return Ok(0);
+    }
+    voice.result("fathomp.regions", &Answer::new(&evidence.analysis), || {
+        let options = RegionOptions {
+            width: voice.width(),
+            threads: plan.threads,
+        };
+        text::regions(&evidence.analysis, options)
+    })?;
+    Ok(0)
+}

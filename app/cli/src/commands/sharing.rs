@@ -1,0 +1,86 @@
+//! `fathomp sharing`: which variables and cache lines threads share.
+
+use crate::args::{Sharing, ThreadCount, nodes_for};
+use crate::calibrate;
+use crate::failure::{Failure, Outcome, exit};
+use crate::host;
+use crate::launch::{Stderr, Stdin, Stdout};
+use crate::program;
+use crate::sharing::{self, Request, SharingRun};
+use crate::voice::{self, Voice};
+use fathomp_false_sharing::Findings;
+use fathomp_launch::{OpenMp, of_this_process};
+use fathomp_predict::machine::Machine;
+use fathomp_report::text;
+use fathomp_runtime::Unpacked;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    findings: &'a Findings,
+    exit_code: u8,
+    wall_ns: u64,
+}
+
+pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
+    let program = program::examine(&plan.program.command)?;
+    let nodes = plan.nodes.unwrap_or_else(|| nodes_for(threads_asked()));
+    if let Some(warning) = program.on_nodes(nodes)? {
+        voice.warn(warning);
+    }
+    let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
+    sharing::check(&program).map_err(launcher)?;
+    let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
+    let machine = match &plan.machine {
+        Some(file) => Some(Machine::read(file).map_err(|error| Failure::of(&error))?),
+        None => measured(&unpacked, voice),
+    };
+    let looked = sharing::look(&Request {
+        program: &program,
+        unpacked: &unpacked,
+        nodes,
+        limit_s: plan.limit,
+        machine: machine.as_ref(),
+        stdin: Stdin::Inherit,
+        stdout: Stdout::for_voice(voice),
+        stderr: Stderr::Inherit,
+    })
+    .map_err(launcher)?;
+    tell(plan, &looked, voice)?;
+    Ok(looked.ended.exit_code())
+}
+
+/// As many as the user's environment asks for, or processors.
+fn threads_asked() -> ThreadCount {
+    let asked = OpenMp::from_env(&of_this_process).threads;
+    ThreadCount(asked.unwrap_or_else(host::usable_cpus))
+}
+
+/// What this machine costs; without that, findings have no price.
+fn measured(unpacked: &Unpacked, voice: Voice) -> Option<Machine> {
+    if host::usable_cpus() < 2 {
+        return None;
+    }
+    let calibrated = calibrate::machine(unpacked, &[2], false, |_| {}).ok()?;
+    if let Some(doubt) = calibrated.doubt {
+        voice.warn(doubt);
+    }
+    Some(calibrated.machine)
+}
+
+fn tell(plan: &Sharing, looked: &SharingRun, voice: Voice) -> Result<(), Failure> {
+    let findings = &looked.findings;
+    for note in &findings.notes {
+        voice.warn(note);
+    }
+    if voice.json {
+        let answer = Answer {
+            findings,
+            exit_code: looked.ended.exit_code(),
+            wall_ns: looked.ended.wall_ns(),
+        };
+        return voice.result("fathomp.sharing", &answer, String::new);
+    }
+    voice::print(&text::sharing(findings, plan.reads, voice.width()))
+}

@@ -1,0 +1,165 @@
+//! Recordings and machines that the user names, read and analysed.
+
+use crate::args::ThreadCount;
+use crate::failure::Failure;
+use fathomp_analysis::Analysis;
+use fathomp_predict::machine::Machine;
+use fathomp_predict::nodes::NodesTerms;
+use fathomp_predict::prices::Cluster;
+use fathomp_predict::validate::Priced;
+use fathomp_predict::{Options, Outcome, PredictError, Question};
+use fathomp_trace::model::Recording;
+use fathomp_trace::reader;
+use std::path::{Path, PathBuf};
+
+/// A recording and the facts in it.
+pub(crate) struct Evidence {
+    pub(crate) recording: Recording,
+    pub(crate) analysis: Analysis,
+}
+
+/// The machine to predict for, if the user named one.
+pub(crate) fn machine(path: Option<&Path>) -> Result<Option<Machine>, Failure> {
+    path.map(|path| Machine::read(path).map_err(|error| Failure::of(&error)))
+        .transpose()
+}
+
+/// Reads one recording, made on `machine` if that was measured.
+pub(crate) fn open(path: &Path, machine: Option<&Machine>) -> Result<Evidence, Failure> {
+    let recording = reader::open(path)?;
+    let measured = machine.and_then(|machine| machine.event_costs);
+    let options = fathomp_analysis::Options {
+        event_costs: measured.unwrap_or_default(),
+        ..fathomp_analysis::Options::default()
+    };
+    let analysis = fathomp_analysis::analyse(&recording, &options);
+    Ok(Evidence {
+        recording,
+        analysis,
+    })
+}
+
+/// Whether a recording can be read and has processes that used OpenMP.
+pub(crate) fn has_regions(recording: &Path) -> bool {
+    reader::open(recording).is_ok_and(|found| !found.processes.is_empty())
+}
+
+/// Facts of several recordings; a directory written by `fathomp study` stands
+/// for the recordings in it. The records themselves are let go one by one:
+/// together they might not fit in memory.
+pub(crate) fn analyses(
+    paths: &[PathBuf],
+    machine: Option<&Machine>,
+) -> Result<Vec<Analysis>, Failure> {
+    let mut analyses = Vec::new();
+    for path in paths {
+        for recording in crate::study::recordings_in(path)? {
+            analyses.push(open(&recording, machine)?.analysis);
+        }
+    }
+    Ok(analyses)
+}
+
+/// Where a program is predicted to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// What the machine costs, if it was measured.
+    pub(crate) machine: Option<Machine>,
+    /// Processors it is to have; none: some more than its own.
+    pub(crate) cores: Option<ThreadCount>,
+}
+
+impl Target {
+    /// What to predict, with the numbers of threads in `at` or, if there are none, with
+    /// sensible ones.
+    fn options(&self, at: Vec<u32>) -> Options {
+        Options {
+            at,
+            machine: self.machine.clone(),
+            cores: self.cores.as_ref().map(|ThreadCount(cores)| *cores),
+            ..Options::default()
+        }
+    }
+}
+
+/// How the recorded program will scale, at numbers of threads in `at` or, if
+/// there are none, at sensible ones.
+pub(crate) fn predict(
+    analyses: &[Analysis],
+    target: &Target,
+    at: Vec<u32>,
+) -> Result<Outcome, Failure> {
+    let analyses: Vec<&Analysis> = analyses.iter().collect();
+    ask(&Question::Threads {
+        analyses: &analyses,
+        options: &target.options(at),
+    })
+}
+
+/// What all models say of recordings, beside what was observed.
+pub(crate) fn compare(
+    analyses: &[Analysis],
+    target: &Target,
+    priced: Option<Priced<'_>>,
+) -> Result<Outcome, Failure> {
+    let analyses: Vec<&Analysis> = analyses.iter().collect();
+    ask(&Question::Observed {
+        analyses: &analyses,
+        options: &target.options(Vec::new()),
+        priced,
+    })
+}
+
+/// What models of nodes say of recordings on nodes, with these prices; a note if they cannot.
+pub(crate) fn compare_or_note(
+    analyses: &[Analysis],
+    target: &Target,
+    prices: &Cluster,
+    notes: &mut Vec<String>,
+) -> Option<Outcome> {
+    let priced = Priced {
+        cluster: prices,
+        protocol: None,
+        diff_bytes: None,
+        without: NodesTerms::NONE,
+        counted: None,
+    };
+    let compared = compare(analyses, target, Some(priced));
+    compared
+        .map_err(|failure| {
+            let why = failure.sentence;
+            notes.push(format!("Nothing was predicted for nodes: {why}."));
+        })
+        .ok()
+}
+
+/// Whether other programs disturbed the recordings so much that nothing is said about more threads.
+pub(crate) fn disturbed<'a>(analyses: impl IntoIterator<Item = &'a Analysis>) -> bool {
+    let analyses: Vec<&Analysis> = analyses.into_iter().collect();
+    matches!(
+        fathomp_predict::in_peace(&analyses),
+        Err(PredictError::Disturbed { .. })
+    )
+}
+
+/// The answer, or a sentence.
+pub(crate) fn ask(question: &Question<'_>) -> Result<Outcome, Failure> {
+    fathomp_predict::ask(question).map_err(|error| Failure::of(&error))
+}
+
+/// [`predict`] for a report, which says so if nothing can be predicted; it says by itself
+/// if the runs are broken. Of programs on
+/// nodes models of nodes tell, not this one, which knows threads that share memory.
+pub(crate) fn predict_or_note(
+    analyses: &[Analysis],
+    target: &Target,
+    notes: &mut Vec<String>,
+) -> Option<Outcome> {
+    let broken = fathomp_report::broken(analyses).is_some();
+    if broken || analyses.iter().any(|one| one.program.nodes > 1) {
+        return None;
+    }
+    predict(analyses, target, Vec::new())
+        .map_err(|failure| notes.push(format!("Nothing was predicted: {}.", failure.sentence)))
+        .ok()
+}

@@ -1,0 +1,54 @@
+//! The `fathomp` command: arguments become a plan, a command carries it out.
+#![forbid(unsafe_code)]
+
+mod args;
+mod calibrate;
+mod commands;
+mod evidence;
+mod failure;
+mod host;
+mod hosts;
+mod launch;
+mod live;
+mod output;
+mod paging;
+mod plan;
+mod program;
+mod progress;
+mod recording;
+mod runtimes;
+mod scored;
+mod share;
+mod sharing;
+mod skyline;
+mod sources;
+mod study;
+mod teams;
+mod voice;
+
+use clap::{CommandFactory, FromArgMatches};
+use fathomp_types::text::one_line;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = args::Arguments::command().get_matches();
+    let arguments =
+        args::Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let code = match commands::carry_out(arguments, &matches) {
+        Ok(code) => code,
+        Err(failure) => {
+            let is_said = failure.sentence.is_empty() || hosts::is_said_by_first(&failure);
+            if !is_said {
+                voice::complain("", &one_line(&failure.sentence));
+            }
+            failure.code
+        }
+    };
+    if fathomp_sys::mpi::is_under_way() {
+        // What cannot be written has been told of, or nobody is left to be told.
+        let _ = io::stdout().flush();
+        fathomp_sys::process::leave(code);
+    }
+    ExitCode::from(code)
+}

@@ -1,0 +1,109 @@
+//! Circumstances that the tests can make only where the kernel, or a container's rules,
+//! let them: file systems of their own, files of another user.
+
+use crate::common::{
+    self, CANNOT_START, compile, finish, instances, on_nodes, problems, refused, two_regions,
+};
+use fathomp_requirements::{Forbidden, if_permitted};
+use libtest_mimic::Trial;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::{Command, Stdio};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        if_permitted(
+            "permissions::programs_of_another_user",
+            programs_of_another_user,
+        ),
+        if_permitted(
+            "permissions::a_full_disk_loses_no_more_than_it_must",
+            a_full_disk_loses_no_more_than_it_must,
+        ),
+        if_permitted(
+            "permissions::a_system_without_a_null_device_is_named",
+            a_system_without_a_null_device_is_named,
+        ),
+    ]
+}
+
+fn programs_of_another_user() -> Result<(), Forbidden> {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compile(
+        directory.path(),
+        "privileged",
+        "int main(void) { return 0; }",
+        &[],
+    );
+    if chown(&program, Some(12345), None).is_err() {
+        return Forbidden::because("only root can give a file away");
+    }
+    fs::set_permissions(program, Permissions::from_mode(0o4755)).unwrap();
+    refused(directory.path(), "./privileged", CANNOT_START, "set-uid");
+    Ok(())
+}
+
+fn a_full_disk_loses_no_more_than_it_must() -> Result<(), Forbidden> {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = directory.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let source = common::TWO_REGIONS
+        .replace("round < 20", "round < 10000")
+        .replace("i < 10000", "i < 10");
+    compile(directory.path(), "busy", &source, &["-fopenmp", "-g"]);
+    // A mount of our own, which nobody else sees and which goes with us.
+    let script = r#"
+mount -t tmpfs -o size=1m tmpfs "$1" || exit 77
+"$2" record -o "$1/recording" --threads 2 -- ./busy
+echo "code $?"
+"$2" --json regions "$1/recording" > regions.json
+echo "code $?"
+"#;
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", script, "sh"])
+        .arg(&disk)
+        .arg(env!("CARGO_BIN_EXE_fathomp"))
+        .env("XDG_CACHE_HOME", common::cache())
+        .current_dir(directory.path());
+    let ended = finish(&mut command);
+    if ended.code == Some(77) || !ended.text().contains("code ") {
+        return Forbidden::because("nothing may be mounted here");
+    }
+    ended.in_words();
+    assert!(ended.text().contains("sum "), "{ended:?}");
+    assert!(ended.stderr.contains("No space left"), "{ended:?}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&fs::read(directory.path().join("regions.json")).unwrap()).unwrap();
+    assert_eq!(instances(&json), [10_000, 10_000], "{ended:?}");
+    assert!(
+        problems(&json).contains("No space left"),
+        "{}",
+        problems(&json)
+    );
+    Ok(())
+}
+
+fn a_system_without_a_null_device_is_named() -> Result<(), Forbidden> {
+    let directory = tempfile::tempdir().unwrap();
+    let program = two_regions();
+    // A mount of our own, which nobody else sees and which goes with us.
+    let script = "mount -t tmpfs tmpfs /dev || exit 77; exec \"$0\" \"$@\"";
+    let nodes = on_nodes(directory.path(), 2, &program);
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", script])
+        .arg(nodes.get_program())
+        .args(nodes.get_args())
+        .env("XDG_CACHE_HOME", common::cache())
+        .current_dir(directory.path())
+        .stdin(Stdio::null());
+    let ended = finish(&mut command);
+    if ended.code == Some(77) || !ended.stderr.contains("fathomp:") {
+        return Forbidden::because("nothing may be mounted here");
+    }
+    let said = &ended.in_words().stderr;
+    assert_eq!(ended.code, Some(70), "{said}");
+    assert!(said.contains("there is no /dev/null (mknod"), "{said}");
+    Ok(())
+}

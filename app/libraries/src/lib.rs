@@ -1,0 +1,12 @@
+//! All code that is loaded into other people's programs, to be compiled as one.
+//!
+//! The build script of `fathomp-runtime` compiles this crate to a static library, whose code is
+//! optimised as a whole once, and links that into four shared libraries: the runtime in two
+//! editions, the tap, and the witness. Each exports the symbols of one crate here; the linker
+//! drops what these do not reach.
+#![forbid(unsafe_code)]
+
+pub use fathomp_abi as abi;
+pub use fathomp_edition as edition;
+pub use fathomp_foreign_recorder as witness;
+pub use fathomp_interposer as tap;

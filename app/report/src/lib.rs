@@ -1,0 +1,146 @@
+//! From facts and predictions to one offline page, to text, and to the formats
+//! other tools read.
+//!
+//! * [`page`]: one HTML page that needs nothing but a browser.
+//! * [`broken`]: whether anything can be concluded from the recordings at all.
+//! * [`bench_page`]: likewise for results of benchmarks.
+//! * [`share`]: programs that shared one machine; [`runtimes`]: one program on several runtimes.
+//! * [`text`]: tables for a terminal.
+//! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
+//!
+//! Everything here is a function from plain data to text. Names of regions come
+//! out of other people's binaries and are never trusted: the page escapes them
+//! and forbids foreign scripts, the terminal never sees their control
+//! characters.
+#![forbid(unsafe_code)]
+
+mod chart;
+pub mod export;
+mod html;
+mod paging;
+pub mod runtimes;
+pub mod share;
+pub mod text;
+mod view;
+
+pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
+pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
+pub use view::broken::{broken, slight_difference};
+
+use fathomp_advise::Advice;
+use fathomp_analysis::Analysis;
+use fathomp_analysis::samples::Samples;
+use fathomp_diagnosis::Diagnosis;
+use fathomp_false_sharing::Findings;
+use fathomp_predict::Prediction;
+use fathomp_predict::machine::Machine;
+use fathomp_predict::validate::Validated;
+use fathomp_regions::Regions;
+use fathomp_types::units;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What a report is made of; every part may be missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Input<'a> {
+    /// Analyses of recordings of one program, in any order. The one with the
+    /// largest team that had a processor for each thread (of equals, the
+    /// shortest) is shown in detail.
+    pub analyses: &'a [Analysis],
+    /// What is predicted from them.
+    pub prediction: Option<&'a Prediction>,
+    /// What models of nodes say of them.
+    pub nodes: Option<&'a Validated>,
+    /// What things cost on the machine.
+    pub machine: Option<&'a Machine>,
+    /// Which cache lines threads share, if that was looked for.
+    pub sharing: Option<&'a Findings>,
+    /// Where threads were, if that was looked at.
+    pub samples: Option<&'a Samples>,
+    /// What its regions contain, if it was scanned.
+    pub regions: Option<&'a Regions>,
+    /// How many threads each region deserves, if that was asked.
+    pub advice: Option<&'a Advice>,
+    /// The paging of the program, if that was recorded.
+    pub paging: Option<&'a PagingFacts>,
+    /// Texts of source files that regions name, by the names that
+    /// [`fathomp_analysis::Lines`] gives them; none if nobody looked for them.
+    pub sources: Option<&'a BTreeMap<String, Source>>,
+    /// Sentences to add to what makes the report doubtful, such as a run of
+    /// the study that failed.
+    pub notes: &'a [String],
+}
+
+/// A source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// What is in it.
+    pub text: String,
+    /// It was written after the program was built, or after it ran.
+    pub newer: bool,
+}
+
+impl<'a> Input<'a> {
+    /// The recording shown in detail.
+    #[must_use]
+    pub fn main(&self) -> Option<&'a Analysis> {
+        self.analyses.iter().max_by_key(|one| {
+            (
+                !one.program.rehearsal,
+                !crowded(one),
+                one.team_size,
+                one.taken().is_none(),
+                Reverse(one.wall_ns),
+            )
+        })
+    }
+
+    /// The recordings whose times say something: all but rehearsals.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &'a Analysis> {
+        self.analyses.iter().filter(|one| !one.program.rehearsal)
+    }
+
+    /// Why the program does not run faster: the one list of causes that all of the
+    /// report reads. None if nothing can be concluded from the recordings ([`broken`]).
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnosis {
+        let sound = broken(self.analyses).is_none();
+        let advised = self.advice.map_or(&[][..], |advice| &advice.regions);
+        let asks: Vec<(&str, f64)> = advised
+            .iter()
+            .filter_map(|region| Some((region.name.as_str(), region.asks_bytes_per_s?)))
+            .collect();
+        self.main()
+            .filter(|_| sound)
+            .map_or_else(Diagnosis::default, |main| {
+                fathomp_diagnosis::diagnose(&fathomp_diagnosis::Input {
+                    analyses: self.analyses,
+                    main,
+                    prediction: self.prediction,
+                    machine: self.machine,
+                    sharing: self.sharing,
+                    samples: self.samples,
+                    asks: &asks,
+                })
+            })
+    }
+
+    /// What to call the program.
+    #[must_use]
+    pub fn program(&self) -> &'a str {
+        let analysed = self.main().map(|one| one.program.name.as_str());
+        let predicted = self.prediction.map(|one| one.program.as_str());
+        let paged = self.paging.map(|one| one.program.as_str());
+        analysed
+            .into_iter()
+            .chain(predicted)
+            .chain(paged)
+            .find(|name| !name.is_empty())
+            .unwrap_or("program")
+    }
+}
+
+/// More threads than processors: such a run says little about scaling.
+fn crowded(analysis: &Analysis) -> bool {
+    analysis.program.crowded(analysis.team_size).is_some()
+}

@@ -1,0 +1,250 @@
+//! From facts to what the page says, before it is markup.
+//!
+//! A [`Page`] is complete: the template decides how things look, never what
+//! they are. Nothing here computes what analysis or prediction has computed.
+
+mod advice;
+pub(crate) mod bench;
+pub(crate) mod broken;
+mod contents;
+mod curves;
+mod details;
+mod disturbed;
+mod dsm;
+mod efficiencies;
+mod environment;
+pub(crate) mod evaluation;
+mod listings;
+mod nodes;
+pub(crate) mod paging;
+mod regions;
+pub(crate) mod runtimes;
+mod scaling;
+pub(crate) mod share;
+mod sharing;
+mod source;
+mod summary;
+mod table;
+mod teams;
+mod timeline;
+mod trust;
+pub(crate) mod words;
+
+pub(crate) use timeline::TimelineData;
+
+use crate::Input;
+use crate::units;
+use fathomp_analysis::Analysis;
+use serde::Serialize;
+
+/// Everything the template needs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Page {
+    title: String,
+    program: String,
+    subtitle: Vec<String>,
+    sections: Vec<Link>,
+    summary: Vec<summary::Finding>,
+    cards: Vec<summary::Card>,
+    trust: trust::Trust,
+    states: Vec<LegendEntry>,
+    regions: Option<table::Table>,
+    regions_note: String,
+    scaling: Option<scaling::Scaling>,
+    efficiencies: Option<table::Table>,
+    efficiencies_note: String,
+    timelines: Vec<timeline::Heading>,
+    details: Vec<details::Detail>,
+    details_note: String,
+    contents: Option<contents::Contents>,
+    teams: Option<teams::Teams>,
+    loops: Option<table::Table>,
+    waits: Option<table::Table>,
+    counters: Option<table::Table>,
+    dsm: Option<dsm::Sharing>,
+    nodes: Option<nodes::Nodes>,
+    sharing: Option<sharing::Shared>,
+    paging: Option<paging::Paging>,
+    environment: Vec<Fact>,
+}
+
+/// An entry of the list of sections.
+#[derive(Debug, Serialize)]
+struct Link {
+    id: &'static str,
+    title: &'static str,
+}
+
+/// A named value.
+#[derive(Debug, Serialize)]
+pub(crate) struct Fact {
+    name: String,
+    value: String,
+    code: bool,
+}
+
+impl Fact {
+    fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: words::bound(&value.into()),
+            code: false,
+        }
+    }
+
+    fn code(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            code: true,
+        }
+    }
+}
+
+/// A colour and what it stands for.
+#[derive(Debug, Serialize)]
+pub(crate) struct LegendEntry {
+    class: &'static str,
+    name: &'static str,
+}
+
+/// The page, and the data its script draws.
+pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
+    let Some(sentence) = broken::broken(input.analyses) else {
+        return build_whole(input);
+    };
+    let (mut page, data) = build_whole(&broken::without_conclusions(input));
+    page.summary = broken::findings(input, sentence);
+    page.trust = trust::build(&Input {
+        prediction: None,
+        sources: None,
+        ..*input
+    });
+    page.environment = environment::facts(input);
+    (page, data)
+}
+
+/// The page of runs that ended well.
+fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
+    let main = input.main();
+    let prediction = input.prediction;
+    let diagnosis = input.diagnose();
+    let outlook = main.map_or_else(Vec::new, |analysis| {
+        scaling::outlook(analysis, prediction, &diagnosis)
+    });
+    let (timelines, mut data) = timeline::build(main);
+    let (paging, drawn) = paging::build(input.paging);
+    data.paging = drawn;
+    let mut page = Page {
+        title: String::new(),
+        program: words::shorten(input.program(), 200),
+        subtitle: main.map(subtitle).unwrap_or_default(),
+        sections: Vec::new(),
+        summary: summary::findings(input, &diagnosis),
+        cards: summary::cards(main, prediction),
+        trust: trust::build(input),
+        states: main
+            .map(|analysis| regions::legend(analysis.regions.iter().map(|one| &one.states)))
+            .unwrap_or_default(),
+        regions: main.map(|analysis| regions::table(analysis, &outlook)),
+        regions_note: main
+            .map(|analysis| regions_note(input, analysis))
+            .unwrap_or_default(),
+        scaling: scaling::build(input, &diagnosis),
+        efficiencies: efficiencies::table(input),
+        efficiencies_note: efficiencies::NOTE.to_owned(),
+        timelines,
+        details: main
+            .map(|analysis| details::all(input, analysis, &outlook))
+            .unwrap_or_default(),
+        details_note: main.map(details::note).unwrap_or_default(),
+        contents: contents::build(input.regions),
+        teams: teams::build(input.advice),
+        loops: main.and_then(listings::loops),
+        waits: main.and_then(listings::waits),
+        counters: main.and_then(listings::counters),
+        dsm: main.and_then(dsm::build),
+        nodes: nodes::build(input),
+        sharing: sharing::build(input.sharing),
+        paging,
+        environment: environment::facts(input),
+    };
+    page.title = format!("{} – fathomp", page.program);
+    page.sections = sections(&page);
+    (page, data)
+}
+
+fn subtitle(analysis: &Analysis) -> Vec<String> {
+    let program = &analysis.program;
+    let mut machine = Vec::new();
+    match program.hosts.as_slice() {
+        [] if program.machine.host.is_empty() => {}
+        [] => machine.push(program.machine.host.clone()),
+        hosts => machine.push(units::plural(hosts.len() as u64, "host")),
+    }
+    if !program.machine.cpu_model.is_empty() {
+        machine.push(program.machine.cpu_model.clone());
+    }
+    let online = match program.hosts.is_empty() {
+        true => program.machine.cpus_online,
+        false => program.processors(),
+    };
+    if online > 0 {
+        machine.push(units::plural(online.into(), "processor"));
+    }
+    let mut lines = vec![words::shorten(&program.command.join(" "), 400)];
+    let mut last = machine.join(", ");
+    if program.started_unix_ns > 0 {
+        if !last.is_empty() {
+            last.push_str(" · ");
+        }
+        last.push_str(&units::date(program.started_unix_ns));
+    }
+    lines.push(last);
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+fn regions_note(input: &Input<'_>, analysis: &Analysis) -> String {
+    let recordings = input.measured().count();
+    let run = if recordings > 1 {
+        format!(
+            "Of {} recordings this is the one with {}, which took {}. ",
+            units::count(recordings as u64),
+            units::plural(analysis.team_size.into(), "thread"),
+            units::duration(analysis.wall_ns as f64)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "{run}A click on a heading sorts. The serial part is what the program does between parallel regions.{}",
+        regions::table_note(analysis)
+    )
+}
+
+fn sections(page: &Page) -> Vec<Link> {
+    [
+        (true, "summary", "Summary"),
+        (true, "trust", "Trust"),
+        (page.scaling.is_some(), "scaling", "Scaling"),
+        (page.nodes.is_some(), "nodes", "Nodes"),
+        (page.efficiencies.is_some(), "efficiencies", "Efficiencies"),
+        (page.regions.is_some(), "regions", "Regions"),
+        (!page.timelines.is_empty(), "timeline", "Timeline"),
+        (!page.details.is_empty(), "details", "Region by region"),
+        (page.contents.is_some(), "contents", "Contents"),
+        (page.teams.is_some(), "advice", "Advice"),
+        (page.paging.is_some(), "paging", "Paging"),
+        (page.sharing.is_some(), "sharing", "Sharing"),
+        (page.dsm.is_some(), "dsm", "DSM"),
+        (page.loops.is_some(), "loops", "Loops"),
+        (page.waits.is_some(), "waits", "Waits"),
+        (page.counters.is_some(), "counters", "Counters"),
+        (true, "environment", "Environment"),
+    ]
+    .into_iter()
+    .filter(|(there, ..)| *there)
+    .map(|(_, id, title)| Link { id, title })
+    .collect()
+}

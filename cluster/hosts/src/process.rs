@@ -1,0 +1,242 @@
+//! A process that carries a link: its end, its last words, and how it is ended.
+
+use crate::control::Status;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a process may take to end after its output has.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Bytes that are kept of what it says.
+const SAID_BYTES_MAX: usize = 2 << 10;
+
+/// A child whose standard error is kept. It leads a process group.
+#[derive(Clone, Debug)]
+pub(crate) struct Process(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    child: Mutex<Child>,
+    said: Mutex<Vec<u8>>,
+    given_up: Mutex<Option<&'static str>>,
+    /// Says nothing, and ends when all has been read that the process says.
+    silent: Mutex<Receiver<()>>,
+}
+
+/// How it came to its end.
+#[derive(Debug)]
+pub(crate) struct End {
+    /// None if it cannot be known.
+    pub(crate) status: Option<Status>,
+    /// Its last words, on one line.
+    pub(crate) said: String,
+    /// Why it was ended from here, if it was.
+    pub(crate) given_up: Option<&'static str>,
+}
+
+impl Process {
+    /// Starts a command as the leader of a process group; gives the ends of its standard input
+    /// and output, where they are pipes.
+    pub(crate) fn spawn(
+        command: &mut Command,
+    ) -> io::Result<(Self, Option<ChildStdin>, Option<ChildStdout>)> {
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| {
+            let program = command.get_program().to_string_lossy().into_owned();
+            io::Error::other(format!("cannot start {program}: {error}"))
+        })?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (reads, silent) = mpsc::channel();
+        let process = Self(Arc::new(Inner {
+            child: Mutex::new(child),
+            said: Mutex::default(),
+            given_up: Mutex::default(),
+            silent: Mutex::new(silent),
+        }));
+        if let Some(stderr) = stderr {
+            let keeper = process.clone();
+            thread::Builder::new()
+                .name("last words".to_owned())
+                .spawn(move || {
+                    keeper.keep(stderr);
+                    drop(reads);
+                })?;
+        }
+        Ok((process, stdin, stdout))
+    }
+
+    fn keep(&self, mut stderr: ChildStderr) {
+        let mut bytes = [0; 1024];
+        while let Ok(got @ 1..) = stderr.read(&mut bytes) {
+            let mut said = lock(&self.0.said);
+            said.extend(&bytes[..got]);
+            let surplus = said.len().saturating_sub(SAID_BYTES_MAX);
+            said.drain(..surplus);
+        }
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        lock(&self.0.child).id()
+    }
+
+    /// Kills it and its process group: for what reason, for the sentence about its end.
+    pub(crate) fn give_up(&self, why: &'static str) {
+        lock(&self.0.given_up).get_or_insert(why);
+        self.kill();
+    }
+
+    fn kill(&self) {
+        let mut child = lock(&self.0.child);
+        // It is not waited for yet, so the number is its own.
+        if let Ok(None) = child.try_wait()
+            && let Some(pid) = pid(child.id())
+        {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+    }
+
+    /// Waits for its end, and brings it about if it does not come.
+    pub(crate) fn conclude(&self) -> End {
+        let id = lock(&self.0.child).id();
+        if !ends_within(id, PATIENCE) {
+            self.kill();
+        }
+        let status = lock(&self.0.child).wait().ok().and_then(status);
+        // Processes that it has left may hold its standard error open.
+        let _ = lock(&self.0.silent).recv_timeout(PATIENCE);
+        let said = lock(&self.0.said).clone();
+        End {
+            status,
+            said: one_line(&said),
+            given_up: *lock(&self.0.given_up),
+        }
+    }
+}
+
+/// Whether a child that was not waited for ends in time.
+pub(crate) fn ends_within(id: u32, patience: Duration) -> bool {
+    watch(id).is_some_and(|watched| has_ended_within(&watched, patience))
+}
+
+fn has_ended_within(watched: &OwnedFd, patience: Duration) -> bool {
+    let mut query = [PollFd::new(watched, PollFlags::IN)];
+    let limit = Timespec {
+        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    matches!(poll(&mut query, Some(&limit)), Ok(1..))
+}
+
+/// Whether a process of which this is watched has ended.
+pub(crate) fn has_ended(watched: &OwnedFd) -> bool {
+    has_ended_within(watched, Duration::ZERO)
+}
+
+/// Waits until a process of which this is watched has ended.
+pub(crate) fn wait_for(watched: &OwnedFd) {
+    let mut query = [PollFd::new(watched, PollFlags::IN)];
+    while poll(&mut query, None) == Err(rustix::io::Errno::INTR) {}
+}
+
+/// Has something done when that process ends, which may have ended already.
+pub(crate) fn when_ended(number: i32, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let watched = u32::try_from(number).ok().and_then(watch);
+    thread::Builder::new()
+        .name("watch".to_owned())
+        .spawn(move || {
+            if let Some(watched) = watched {
+                wait_for(&watched);
+            }
+            act();
+        })
+        .map(drop)
+}
+
+/// What becomes readable when a process ends; none if there is no such process.
+pub(crate) fn watch(id: u32) -> Option<OwnedFd> {
+    pidfd_open(pid(id)?, PidfdFlags::empty()).ok()
+}
+
+pub(crate) fn pid(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw)
+}
+
+/// How a process ended, if it did.
+pub(crate) fn status(status: ExitStatus) -> Option<Status> {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Some(Status::Exited(code)),
+        (None, Some(signal)) => Some(Status::Signalled(signal)),
+        (None, None) => None,
+    }
+}
+
+/// "exit code 3" or "signal 9 (SIGKILL)".
+pub(crate) fn describe(status: Status) -> String {
+    match status {
+        Status::Exited(code) => format!("exit code {code}"),
+        Status::Signalled(number) => match nix::sys::signal::Signal::try_from(number) {
+            Ok(signal) => format!("signal {number} ({signal})"),
+            Err(_) => format!("signal {number}"),
+        },
+    }
+}
+
+/// A lock whose owner cannot have left it in disorder: all changes are of one step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn one_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let all = lines.collect::<Vec<_>>().join("; ");
+    fathomp_types::text::one_line(&all).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Stdio;
+
+    fn shell(script: &str) -> Process {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Process::spawn(&mut command).unwrap().0
+    }
+
+    #[test]
+    fn ends_are_told_with_last_words() {
+        let process = shell("printf 'one\\n two\\n' >&2; exit 3");
+        let end = process.conclude();
+        assert_eq!(end.status, Some(Status::Exited(3)));
+        assert_eq!((end.said.as_str(), end.given_up), ("one; two", None));
+    }
+
+    #[test]
+    fn what_does_not_end_is_ended() {
+        let process = shell("trap '' TERM; sleep 1000");
+        process.give_up("enough");
+        let end = process.conclude();
+        assert_eq!(end.given_up, Some("enough"));
+        assert_eq!(end.status, Some(Status::Signalled(9)));
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_named() {
+        let error = Process::spawn(&mut Command::new("/no/such/thing")).unwrap_err();
+        assert!(error.to_string().contains("/no/such/thing"), "{error}");
+    }
+}

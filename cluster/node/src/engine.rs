@@ -1,0 +1,255 @@
+//! The protocol at work on this node: the one [driver](fathomp_driver), on real pages, threads
+//! and peers.
+
+mod blank;
+mod blob;
+mod changes;
+mod diffs;
+mod host;
+mod machine;
+mod protect;
+mod sending;
+mod twins;
+mod unwatched;
+mod work;
+
+pub(crate) use blob::Blob;
+pub(crate) use host::{GRANTED, Host, NodeError, PeerWatch, REFUSED, answer};
+
+use crate::accesses::Watch;
+use crate::profile::Tally;
+use crate::races::Changes;
+use fathomp_driver::Driver;
+use fathomp_protocols::message::Message;
+use fathomp_protocols::{Access, Change, Input, Lacks, Operation, PageBytes, Protection, Protocol};
+use fathomp_shm_window::UpdateStart;
+use fathomp_trace::dsm::DsmCount;
+use fathomp_transport::Wake;
+use fathomp_types::{NodeId, PageId, ThreadId};
+use machine::NodeMachine;
+use std::ops::Range;
+use work::Work;
+
+/// A protocol, whichever it is, at a node.
+type AnyProtocol = Box<dyn Protocol<Blob> + Send>;
+
+/// The protocol at work. Calls that ask for something return whether another thread or node
+/// had to be woken for it: then an answer takes a while.
+pub(crate) struct Engine {
+    driver: Driver<AnyProtocol, Blob>,
+    work: Work,
+}
+
+impl Engine {
+    /// Starts a protocol. All pages may be read and written before.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    pub(crate) fn start(
+        protocol: AnyProtocol,
+        host: &Host,
+        watch: Option<Watch>,
+    ) -> Result<Self, NodeError> {
+        let changes = protocol.clock().map(|_| Changes::default());
+        let work = Work::new(changes, watch);
+        let mut engine = Self {
+            driver: Driver::new(host.transport.me(), protocol),
+            work,
+        };
+        engine.on(host, |driver, machine| driver.start(machine))?;
+        engine.work.starting = false;
+        if let Some(watch) = &mut engine.work.watch {
+            watch.begin(host.pages)?;
+        }
+        Ok(engine)
+    }
+
+    fn on<T>(
+        &mut self,
+        host: &Host,
+        what: impl FnOnce(&mut Driver<AnyProtocol, Blob>, &mut NodeMachine) -> T,
+    ) -> T {
+        let Self { driver, work } = self;
+        what(driver, &mut NodeMachine { host, work })
+    }
+
+    /// Makes a step, and returns what it did.
+    fn step(&mut self, host: &Host, input: Input<Blob>) -> Result<(Tally, Wake), NodeError> {
+        self.work.tally = Tally::default();
+        self.work.wake = Wake::Polling;
+        self.on(host, |driver, machine| driver.input(machine, input))?;
+        Ok((std::mem::take(&mut self.work.tally), self.work.wake))
+    }
+
+    /// A thread touched a page that it may not, at these bytes.
+    pub(crate) fn fault(
+        &mut self,
+        host: &Host,
+        thread: ThreadId,
+        page: PageId,
+        access: Access,
+        bytes: &Range<usize>,
+    ) -> Result<Wake, NodeError> {
+        if let Some(watch) = &mut self.work.watch
+            && watch.touch(host.pages, page, access, bytes)?
+        {
+            answer(host, thread, GRANTED)?;
+            return Ok(Wake::Polling);
+        }
+        let fault = Input::Fault {
+            thread,
+            page,
+            access,
+        };
+        let (mut tally, wake) = self.step(host, fault)?;
+        if !tally.resumed || tally.took {
+            tally.add(DsmCount::FetchFaults, 1);
+        } else if tally.writable && !tally.twinned {
+            tally.add(DsmCount::WriteFaultsLocal, 1);
+        }
+        tally.close(host.profile, Some(thread));
+        Ok(wake)
+    }
+
+    /// A thread asks for an operation.
+    pub(crate) fn operation(
+        &mut self,
+        host: &Host,
+        thread: ThreadId,
+        operation: Operation,
+    ) -> Result<Wake, NodeError> {
+        self.work.untouched.clear();
+        let (tally, wake) = self.step(host, Input::Operation { thread, operation })?;
+        tally.close(host.profile, Some(thread));
+        Ok(wake)
+    }
+
+    /// A thread has changed a page and goes on at once. False if that cannot be postponed, and
+    /// nothing was done.
+    pub(crate) fn postpone(
+        &mut self,
+        host: &Host,
+        page: PageId,
+        change: Change,
+    ) -> Result<bool, NodeError> {
+        if !self.driver.protocol().postpones(page) {
+            return Ok(false);
+        }
+        let (tally, _) = self.step(host, Input::Postpone(page, change))?;
+        tally.close(host.profile, None);
+        Ok(true)
+    }
+
+    /// A message has come.
+    pub(crate) fn message(
+        &mut self,
+        host: &Host,
+        from: NodeId,
+        bytes: &[u8],
+    ) -> Result<(), NodeError> {
+        let twins = &mut self.work.twins;
+        let message = Message::decode(bytes, |range| {
+            let Some(range) = range else {
+                return Blob::Left(from);
+            };
+            let content = bytes.get(range).unwrap_or_default();
+            match <&PageBytes>::try_from(content) {
+                Ok(content) => {
+                    let mut page = twins.room();
+                    **page = *content;
+                    Blob::Page(page)
+                }
+                Err(_) if content.is_empty() => Blob::Blank,
+                Err(_) => Blob::Bytes(content.into()),
+            }
+        });
+        let message = message.map_err(|what| NodeError::Garbage { from, what })?;
+        let (tally, _) = self.step(host, Input::Message { from, message })?;
+        tally.close(host.profile, None);
+        Ok(())
+    }
+
+    /// See [`Driver::tell_at_barrier`].
+    pub(crate) fn tell_at_barrier(&mut self, host: &Host) -> Result<bool, NodeError> {
+        self.work.tally = Tally::default();
+        let told = self.on(host, |driver, machine| driver.tell_at_barrier(machine))?;
+        std::mem::take(&mut self.work.tally).close(host.profile, None);
+        Ok(told)
+    }
+
+    /// See [`Driver::owes_before_update`].
+    pub(crate) fn owes_before_update(&mut self, host: &Host, page: PageId) -> Option<bool> {
+        self.on(host, |driver, machine| {
+            driver.owes_before_update(machine, page)
+        })
+    }
+
+    /// See [`Driver::lacks_news_after_update`].
+    pub(crate) fn lacks_news_after_update(&mut self, host: &Host) -> bool {
+        self.on(host, |driver, machine| {
+            driver.lacks_news_after_update(machine)
+        })
+    }
+
+    /// See [`Protocol::shows_what_is_unknown`].
+    pub(crate) fn shows_what_is_unknown(&self, page: PageId) -> bool {
+        self.driver.protocol().shows_what_is_unknown(page)
+    }
+
+    /// See [`Protocol::carries`].
+    pub(crate) fn carries(&self, page: PageId) -> bool {
+        self.driver.protocol().carries(page)
+    }
+
+    /// See [`Protocol::lacks_what_is_shown`].
+    pub(crate) fn lacks_what_is_shown(&self) -> bool {
+        self.driver.protocol().lacks_what_is_shown()
+    }
+
+    /// Begins to update a page, see [`Driver::begin_update`].
+    pub(crate) fn begin_update(&mut self, host: &Host, page: PageId) -> (UpdateStart, NodeId) {
+        self.on(host, |driver, machine| driver.begin_update(machine, page))
+    }
+
+    /// See [`Driver::lacking`].
+    pub(crate) fn lacking(
+        &mut self,
+        host: &Host,
+        looked: Option<(PageId, Range<usize>)>,
+    ) -> (Lacks, u64) {
+        self.on(host, |driver, machine| driver.lacking(machine, looked))
+    }
+
+    /// See [`Driver::is_behind`].
+    pub(crate) fn is_behind(&mut self, host: &Host) -> bool {
+        self.on(host, |driver, machine| driver.is_behind(machine))
+    }
+
+    /// See [`Driver::cover`].
+    pub(crate) fn cover(&mut self, arrivals: u64) {
+        self.driver.cover(arrivals);
+    }
+
+    /// See [`Driver::is_told`].
+    pub(crate) fn is_told(&mut self, host: &Host) -> bool {
+        self.on(host, |driver, machine| driver.is_told(machine))
+    }
+
+    /// A signal handler of the program is about to run while this node is at a barrier.
+    pub(crate) fn expect_touches(&mut self, host: &Host) -> Result<(), NodeError> {
+        let untouched = std::mem::take(&mut self.work.untouched);
+        self.on(host, |driver, machine| {
+            for page in untouched.iter().flat_map(|range| range.iter()) {
+                if driver.protocol().gives_back(page) {
+                    machine.permit(page.into(), Protection::Read)?;
+                }
+            }
+            machine.settle_permissions()
+        })
+    }
+
+    /// What watches what the program accesses, if something does.
+    pub(crate) fn watch(&mut self) -> Option<&mut Watch> {
+        self.work.watch.as_mut()
+    }
+}

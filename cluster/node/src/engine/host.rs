@@ -1,0 +1,76 @@
+//! What the protocol works with, and why it may not go on.
+
+use crate::peers::Peers;
+use crate::profile::Profile;
+use crate::races::Lookout;
+use crate::slots::Slots;
+use crate::watching::WatchError;
+use fathomp_driver::DriverError;
+use fathomp_protocols::{DiffError, WireError};
+use fathomp_sys::cluster::pages::Pages;
+use fathomp_transport::emulated::Awaited;
+use fathomp_transport::{SendError, Transport};
+use fathomp_types::{NodeId, ThreadId};
+use std::io;
+
+/// The parts of the node that the protocol works with.
+pub(crate) struct Host<'a> {
+    pub(crate) pages: &'a Pages,
+    pub(crate) transport: &'a dyn Transport,
+    pub(crate) slots: &'a Slots,
+    pub(crate) profile: &'a Profile,
+    pub(crate) lookout: &'a Lookout,
+    /// Other nodes' memory, if it can be reached: what nodes answer may be left there.
+    pub(crate) peers: Option<&'a Peers>,
+    /// And pages may be taken and diffs be brought unasked, and the log and locks be used.
+    pub(crate) direct: bool,
+    /// This node is at a barrier, and no thread of the program can run until that is over,
+    /// except for [handlers](Engine::expect_touches).
+    pub(crate) still: bool,
+    /// Notices if other nodes have died; None before this process is a node.
+    pub(crate) peer_watch: Option<&'a dyn PeerWatch>,
+}
+
+/// Looks whether other nodes live, and ends this one if they do not.
+pub(crate) trait PeerWatch {
+    fn look_after_peers(&self);
+}
+
+/// Why a node cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    #[error("node {from} sent a message that makes no sense: {what}")]
+    Garbage { from: NodeId, what: WireError },
+    #[error("a diff arrived damaged: {0}")]
+    Diff(#[from] DiffError),
+    #[error(transparent)]
+    Send(#[from] SendError),
+    #[error("cannot change what the program may do to a page: {0}")]
+    Permit(#[source] io::Error),
+    #[error("the protocol asked for something impossible: {0}")]
+    Action(&'static str),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+}
+
+/// What a thread is told that was refused what it tried to get.
+pub(crate) const REFUSED: u64 = 0;
+/// What a thread is told that may go on.
+pub(crate) const GRANTED: u64 = 1;
+
+/// Lets a thread of this node go on.
+pub(crate) fn answer(host: &Host, thread: ThreadId, what: u64) -> Result<(), NodeError> {
+    if let Some(emulation) = host.transport.emulation()
+        && host.slots.is_programs(thread)
+    {
+        emulation.tell(Awaited::Answer);
+    }
+    match host.slots.answer(thread, what) {
+        Some(true) => host.transport.rouse(),
+        Some(false) => {}
+        None => return Err(NodeError::Action("a thread goes on that does not exist")),
+    }
+    Ok(())
+}

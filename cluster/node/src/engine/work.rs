@@ -1,0 +1,68 @@
+//! What is kept of pages beside their content, and of the step that is being made.
+
+use super::blank::Blank;
+use super::twins::Twins;
+use super::unwatched::Unwatched;
+use crate::accesses::Watch;
+use crate::profile::Tally;
+use crate::races::Changes;
+use fathomp_protocols::{Diff, PageRange, Version};
+use fathomp_sys::cluster::pages::Permission;
+use fathomp_transport::Wake;
+use fathomp_types::PageId;
+use std::collections::HashMap;
+
+/// What is kept of pages beside their content, and of the step that is being made.
+pub(super) struct Work {
+    pub(super) twins: Twins,
+    pub(super) unwatched: Unwatched,
+    /// Pages that should be forbidden to write and are not, since no thread touches them
+    /// before they are given back.
+    pub(super) untouched: Vec<PageRange>,
+    /// What is to be permitted next, see `protect`.
+    pub(super) unsettled: Option<(PageRange, Permission)>,
+    /// Pages that are to be watched once the answers are sent that come next.
+    pub(super) late: Vec<PageRange>,
+    /// Diffs that are made and not sent yet.
+    pub(super) diffs: HashMap<PageId, Diff>,
+    /// Diffs that are made, or brought here, and sent whenever they are asked for.
+    pub(super) kept: HashMap<(PageId, Version), Diff>,
+    /// A message as bytes.
+    pub(super) outgoing: Vec<u8>,
+    /// Pages that the message which is sent next leaves in this node's memory.
+    pub(super) left: usize,
+    /// Which pages of that message were never touched here.
+    pub(super) blank: Blank,
+    /// Where races are looked for.
+    pub(super) changes: Option<Changes>,
+    /// If accesses are recorded.
+    pub(super) watch: Option<Watch>,
+    /// The protocol is being started: all pages may still be touched.
+    pub(super) starting: bool,
+    pub(super) tally: Tally,
+    pub(super) wake: Wake,
+}
+
+impl Work {
+    /// Before anything happened. Races are looked for if there are `changes`, and accesses
+    /// recorded if there is a `watch`.
+    pub(super) fn new(changes: Option<Changes>, watch: Option<Watch>) -> Self {
+        Self {
+            twins: Twins::default(),
+            unwatched: Unwatched::default(),
+            untouched: Vec::new(),
+            unsettled: None,
+            late: Vec::new(),
+            diffs: HashMap::new(),
+            kept: HashMap::new(),
+            outgoing: Vec::new(),
+            left: 0,
+            blank: Blank::new(watch.is_none()),
+            changes,
+            watch,
+            starting: true,
+            tally: Tally::default(),
+            wake: Wake::Polling,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A node of a cluster at work: processes that share no memory run one program
+//! as if they did.
+//!
+//! * [`start`]: how a process becomes a node; `layout`: which memory is shared.
+//! * [`sharing`]: which protocol of `fathomp-protocols`; `engine`: carries out what it
+//!   asks for.
+//! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
+//!   the messages; `slots`: threads that wait; `cells`: words at node 0;
+//!   `meeting`: what barriers bring;
+//!   `activity`: what a node is at, for others; `standing`: nodes that were stopped;
+//!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
+//!   it costs.
+//! * [`world`]: what the program changes in its process beside its memory.
+//! * `peers`: other nodes' memory, where it can be reached.
+//! * [`accesses`]: what the program accesses, for replays.
+//! * [`lines`]: what it writes and reads of each cache line; `blocks`: who allocated.
+//! * [`heap`]: the program's blocks, at the same address everywhere.
+#![forbid(unsafe_code)]
+
+pub mod accesses;
+mod activity;
+mod blocks;
+mod cells;
+mod cluster;
+mod engine;
+#[doc(hidden)]
+pub mod foreign;
+mod frame;
+pub mod heap;
+mod hosts;
+mod last_words;
+mod layout;
+pub mod lines;
+mod look;
+mod meeting;
+mod memory;
+mod node;
+mod peers;
+mod profile;
+mod quiet;
+pub mod races;
+mod replay;
+mod sharing;
+mod slots;
+mod standing;
+pub mod start;
+mod stopwatch;
+mod told;
+mod touched;
+mod waits;
+mod watching;
+pub mod world;
+
+pub use layout::StackBytes;
+pub use node::{Node, Size, expect_tasks};
+pub use waits::{Traits, Waits};

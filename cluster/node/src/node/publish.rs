@@ -1,0 +1,193 @@
+//! Threads that wait for plain variables in loops of the program's own, which tell by their
+//! branches: whoever changes the variable need not flush, so others are asked to.
+
+use super::state::Publishing;
+use super::{Node, lock};
+use crate::cells::Asker;
+use crate::engine::REFUSED;
+use crate::frame::Frame;
+use crate::look::{self, Second};
+use crate::slots::Slot;
+use fathomp_access_trace::End;
+use fathomp_protocols::{Lacks, Operation};
+use fathomp_sys::clock::emulated::Work;
+use fathomp_sys::cluster::deferral;
+use fathomp_sys::process::yield_now;
+use fathomp_transport::emulated::{Awaited, Emulation};
+use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// How often it is looked whether others have told what they have brought.
+const TELLING: u32 = 32;
+
+impl Node {
+    /// A loop of the program finds a plain variable unchanged. As when it yields; but nobody
+    /// may flush where the variable is changed, so all are asked to, now and then: late if it
+    /// `has_flushed` in this round itself, as others then do, too, as a rule.
+    pub fn waits(&self, has_flushed: bool) {
+        let second = match has_flushed {
+            true => Second::Late,
+            false => Second::Soon,
+        };
+        // Rounds of loops that flush are nothing that happens.
+        let flushes = self.publishing.flushes.load(Ordering::Relaxed);
+        let others = self.activity.load(Ordering::Relaxed).wrapping_sub(flushes);
+        look::flush_when_due(
+            others,
+            second,
+            |due_ns| self.let_pass(due_ns),
+            |is_first| {
+                if is_first && has_flushed {
+                    return false;
+                }
+                self.look(|| {
+                    if !is_first {
+                        self.have_published();
+                    }
+                });
+                true
+            },
+        );
+    }
+
+    /// A loop of the program finds that a plain variable has changed, which lies in these bytes
+    /// if that is known. What was written before it did, by whomever, becomes visible here,
+    /// although nobody may have flushed.
+    pub fn came(&self, looked: Option<Range<usize>>) {
+        let looked = match looked {
+            None => None,
+            // No other node can have changed it.
+            Some(bytes) if !self.is_shared(bytes.start) => return,
+            Some(bytes) => self.place_of(bytes),
+        };
+        let (lacks, arrivals) = {
+            let _inside = deferral::enter();
+            lock(&self.engine).lacking(&self.host(), looked)
+        };
+        if lacks == Lacks::Nothing {
+            return;
+        }
+        self.end_interval(End::Flush);
+        self.flushing(|| {
+            if lacks != Lacks::WhatIsTold || !self.learns_what_is_told() {
+                self.have_published();
+                self.operation(Operation::AcquireFlush);
+                let _inside = deferral::enter();
+                lock(&self.engine).cover(arrivals);
+            }
+        });
+    }
+
+    /// Learns of what others have told; false if part of what they have brought here is still
+    /// to be told. Whoever brings diffs tells of them right behind.
+    fn learns_what_is_told(&self) -> bool {
+        (0..TELLING).any(|_| {
+            self.operation(Operation::AcquireFlush);
+            let _inside = deferral::enter();
+            let is_told = !lock(&self.engine).is_behind(&self.host());
+            if !is_told {
+                yield_now();
+            }
+            is_told
+        })
+    }
+
+    /// Where in which page bytes lie, if they lie in one.
+    fn place_of(&self, bytes: Range<usize>) -> Option<(PageId, Range<usize>)> {
+        let page = self.pages().page_of(bytes.start)?;
+        let start = bytes.start % PAGE_BYTES;
+        let end = start + bytes.len();
+        (end <= PAGE_BYTES).then_some((page, start..end))
+    }
+
+    /// Has all other nodes flush.
+    fn have_published(&self) {
+        let _inside = deferral::enter();
+        let _charged = self.charged(Work::Call);
+        self.take_turn();
+        let ask = |node| {
+            let place = self.place();
+            place.slot.begin();
+            let thread = place.thread;
+            let wake = self.send(node, Frame::Publish { thread });
+            (place, wake)
+        };
+        let asked: Vec<_> = self.others().map(ask).collect();
+        for (place, wake) in &asked {
+            self.wait(Awaited::Answer, *wake, place.slot, Slot::is_answered);
+        }
+    }
+
+    /// Another node's thread wants to see what was written here, and is told this then.
+    pub(super) fn publish_for(&self, asker: Asker, value: u64) {
+        lock(&self.publishing.askers).push((asker, value));
+        self.publishing.is_asked.store(true, Ordering::SeqCst);
+    }
+
+    /// Flushes for other nodes' threads that have asked for it. Not while a message is being
+    /// handled: others may be needed for that. Nor by who has a clock of an emulation.
+    #[inline]
+    pub(super) fn publish_if_asked(&self, emulation: Option<&Emulation>) {
+        if emulation.is_none() && self.publishing.is_asked.load(Ordering::Relaxed) {
+            self.publish_for_askers();
+        }
+    }
+
+    /// Tells what was written here for another node's thread. True if node 0 has been sent it,
+    /// also because this node is at a barrier: that hears of it before anything that it is sent
+    /// next.
+    fn publish(&self) -> bool {
+        let answer = self.operate_unless(Operation::ReleaseFlush, |engine| {
+            self.must(engine.tell_at_barrier(&self.host()))
+        });
+        let is_told = answer != REFUSED && {
+            let _inside = deferral::enter();
+            lock(&self.engine).is_told(&self.host())
+        };
+        !is_told && self.me() != NodeId(0)
+    }
+
+    /// A node's thread may go on that has asked another node, which tells it this through this
+    /// one.
+    pub(super) fn published(&self, from: NodeId, node: NodeId, thread: ThreadId, value: u64) {
+        if node.0 >= self.size.nodes {
+            self.fail(from, "it tells a node that there is not");
+        }
+        self.tell(Asker { node, thread }, value);
+    }
+
+    /// Tells what was written here, and then other nodes' threads what they wait for.
+    pub(super) fn publish_and_tell(&self, askers: Vec<(Asker, u64)>) {
+        let through_root = !askers.is_empty() && self.publish();
+        for (asker, value) in askers {
+            let Asker { node, thread } = asker;
+            let published = Frame::Published {
+                node,
+                thread,
+                value,
+            };
+            match through_root {
+                true => drop(self.send(NodeId(0), published)),
+                false => self.tell(asker, value),
+            }
+        }
+    }
+
+    #[cold]
+    fn publish_for_askers(&self) {
+        let Publishing {
+            askers,
+            is_asked,
+            is_busy,
+            ..
+        } = &self.publishing;
+        while is_asked.load(Ordering::SeqCst) && !is_busy.swap(true, Ordering::SeqCst) {
+            is_asked.store(false, Ordering::SeqCst);
+            let askers = std::mem::take(&mut *lock(askers));
+            self.publish_and_tell(askers);
+            // Whoever asked meanwhile is seen by the next look.
+            is_busy.store(false, Ordering::SeqCst);
+        }
+    }
+}

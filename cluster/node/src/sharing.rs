@@ -1,0 +1,154 @@
+//! Which protocol shares memory, and how, as the environment says.
+
+use crate::accesses::{Purpose, Watch};
+use crate::engine::{Engine, Host, NodeError};
+use crate::layout::Shared;
+use crate::lines::Lines;
+use crate::replay::Replay;
+use crate::waits::Waits;
+use crate::watching::WatchError;
+use fathomp_launch::{Cluster, Protocol, of_this_process};
+use fathomp_protocols::guess::{Guessing, Limits};
+use fathomp_protocols::home::{self, Home};
+use fathomp_protocols::homeless::{self, Homeless};
+use fathomp_protocols::{Area, AreaError, PageRange, Placement};
+use fathomp_types::{NodeId, PageId};
+
+/// How memory is shared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sharing {
+    cluster: Cluster,
+    /// Whether accesses are noted.
+    watched: bool,
+}
+
+/// A protocol cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SharingError {
+    /// There is more than pages can be numbered.
+    #[error("cannot share so much memory among so many nodes: {0}")]
+    Areas(#[from] AreaError),
+    /// The protocol cannot start.
+    #[error("cannot start sharing: {0}")]
+    Protocol(#[from] NodeError),
+}
+
+impl Sharing {
+    pub(crate) fn new(cluster: Cluster, watched: bool) -> Self {
+        Self { cluster, watched }
+    }
+
+    /// Whether to look for races.
+    pub(crate) fn looks_for_races(self) -> bool {
+        self.cluster.races
+    }
+
+    /// Whether nodes may reach each other's memory: not where faults are watched.
+    pub(crate) fn may_reach(self) -> bool {
+        !(self.cluster.races || self.watched)
+    }
+
+    /// Whether they may do so unasked: not where messages and faults are counted, nor with
+    /// the homeless protocol, which is the reference by message.
+    pub(crate) fn may_be_direct(self) -> bool {
+        !self.cluster.plain && self.cluster.protocol == Protocol::Home
+    }
+
+    /// Whether ordinary loads have to acquire in a program that waits so.
+    pub(crate) fn loads_acquire(self, waits: Waits) -> bool {
+        waits.loads_acquire(self.cluster.loads)
+    }
+
+    /// Starts the protocol at node `me`.
+    ///
+    /// # Errors
+    /// If the areas cannot be, or the system refuses.
+    pub(crate) fn start(
+        self,
+        me: NodeId,
+        shared: Shared,
+        host: &Host,
+    ) -> Result<Engine, SharingError> {
+        let Cluster {
+            protocol,
+            diff_memory_mib: mib,
+            plain,
+            races,
+            ..
+        } = self.cluster;
+        let watch = watch(me, &shared).map_err(NodeError::from)?;
+        let Shared {
+            nodes,
+            areas,
+            loads_acquire,
+            atomics,
+            carries,
+            tries_locks,
+        } = shared;
+        Ok(match protocol {
+            Protocol::Home => {
+                let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
+                let guessing = match usual.guessing {
+                    // A page that is opened ahead says nothing of when it was written.
+                    Guessing::Habits(limits) if races => Guessing::Habits(Limits {
+                        expect_writes: false,
+                        ..limits
+                    }),
+                    guessing => guessing,
+                };
+                let config = home::Config {
+                    guessing,
+                    atomics,
+                    // What is watched or counted as published is sections under a lock.
+                    carries: carries && watch.is_none() && !plain,
+                    keeps_locks: !tries_locks && watch.is_none() && !plain && !races,
+                    direct: host.peers.is_some() && host.direct,
+                    ..usual
+                };
+                let home = Home::new(me, config)?;
+                let home = if races { home.watching_all() } else { home };
+                Engine::start(Box::new(home), host, watch)?
+            }
+            Protocol::Homeless => {
+                let usual = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
+                let config = homeless::Config {
+                    atomics,
+                    // What is watched is sections under a lock.
+                    postpones: carries && watch.is_none() && !plain,
+                    ..usual
+                };
+                let homeless = Homeless::new(me, config)?;
+                Engine::start(Box::new(homeless), host, watch)?
+            }
+        })
+    }
+}
+
+/// Watches what the program accesses, if the environment asks for it.
+fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
+    let purpose = match asked_to_watch() {
+        None => return Ok(None),
+        Some(fathomp_launch::Watch::Accesses { directory, lines }) => {
+            Purpose::Replay(Replay::new(&directory, me, shared, lines)?)
+        }
+        Some(fathomp_launch::Watch::Lines { directory, .. }) => {
+            let lines = Lines::new(&directory, me, shared.nodes)?;
+            Purpose::Lines(Box::new(lines))
+        }
+    };
+    let pinned = |area: &Area| area.home == Placement::Pinned(me);
+    let before = shared.areas.iter().take_while(|area| !pinned(area));
+    let first = PageId(before.map(|area| area.pages).sum());
+    let behind = shared.areas.iter().skip_while(|area| !pinned(area));
+    let mine = behind.take_while(|area| pinned(area));
+    let stacks = PageRange::new(first, mine.map(|area| area.pages).sum());
+    Ok(Some(Watch::new(purpose, stacks)))
+}
+
+/// What is to be noted of accesses. What is wrong with the wish was said when the nodes
+/// were planned.
+pub(crate) fn asked_to_watch() -> Option<fathomp_launch::Watch> {
+    fathomp_launch::Watch::from_env(&of_this_process)
+        .ok()
+        .flatten()
+}

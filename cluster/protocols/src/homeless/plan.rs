@@ -1,0 +1,111 @@
+//! What guesses see of a node. The only answer of theirs that is carried out says which whole
+//! pages to fetch together.
+
+use super::postponed::Postponed;
+use super::{Entry, Homeless, State};
+use crate::guess::{Arrival, Event, Glance, Guess, View, Why};
+use crate::table::Table;
+use crate::{Access, Interval, Offer, PageRange, state};
+use fathomp_types::{NodeId, PageId};
+
+/// A node as guesses see it: an owner is a page's home.
+struct Sight<'a> {
+    me: NodeId,
+    epoch: u32,
+    interval: Interval,
+    table: &'a Table<Entry>,
+    postponed: &'a Postponed,
+}
+
+impl View for Sight<'_> {
+    fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    fn interval(&self) -> Interval {
+        self.interval
+    }
+
+    fn is_direct(&self) -> bool {
+        false
+    }
+
+    fn page(&self, page: PageId) -> Option<Glance> {
+        let exists = page.0 < self.table.layout().pages();
+        let entry = exists.then(|| self.table.get(page))?;
+        Some(Glance {
+            state: match entry.state {
+                State::Untouched | State::Invalid | State::Held => state::State::Untouched,
+                State::Pending => state::State::Pending,
+                State::Valid => state::State::Clean,
+                State::Writable => state::State::Dirty,
+            },
+            at_home: entry.owner == self.me,
+            pinned: entry.pinned,
+            borrowed: false,
+            offer: Offer::Closed,
+        })
+    }
+
+    /// Whole pages are fetched together from one owner.
+    fn goes_with(&self, page: PageId, next: PageId) -> bool {
+        // What threads may touch when it has come must have all that they have done.
+        let exists = next.0 < self.table.layout().pages() && !self.postponed.has_of(next);
+        exists && {
+            let (page, next) = (self.table.get(page), self.table.get(next));
+            let is_away = next.state == State::Untouched && !next.pinned;
+            is_away && next.owner == page.owner
+        }
+    }
+}
+
+impl<B> Homeless<B> {
+    /// The guesses, and what they may see.
+    fn guess(&mut self) -> (&mut dyn Guess, Sight<'_>) {
+        let sight = Sight {
+            me: self.me,
+            epoch: self.order.epoch,
+            interval: self.order.interval,
+            table: &self.table,
+            postponed: &self.postponed,
+        };
+        (self.guesses.get(), sight)
+    }
+
+    /// Whole pages to be fetched, as a thread waits for `page`, which is one of them.
+    pub(super) fn planned(&mut self, page: PageId, access: Access) -> PageRange {
+        let (guess, view) = self.guess();
+        let plan = guess.on_fault(page, access, &view);
+        plan.possible(page, &view).pages
+    }
+
+    /// A whole page has arrived; threads wait to do this with it.
+    pub(super) fn note_arrival(&mut self, page: PageId, wanted: Option<Access>) {
+        let (guess, view) = self.guess();
+        let arrival = Arrival {
+            page,
+            wanted,
+            blank: false,
+            begins_to_write: false,
+        };
+        guess.on_arrival(&arrival, &view);
+    }
+
+    /// A thread begins to write a page.
+    pub(super) fn note_written(&mut self, page: PageId) {
+        let (guess, view) = self.guess();
+        guess.note(Event::Written(page), &view);
+    }
+
+    /// A copy is dropped because another node has written the page, alone, in the epoch that
+    /// is over.
+    pub(super) fn note_dropped(&mut self, page: PageId) {
+        let (guess, view) = self.guess();
+        let before = Sight {
+            epoch: view.epoch - 1,
+            ..view
+        };
+        guess.note(Event::Dropped(page, Why::News), &before);
+        guess.note(Event::ToldAtBarrier(page, false), &before);
+    }
+}

@@ -1,0 +1,102 @@
+//! Work that comes in few pieces.
+//!
+//! `n` equal pieces among `k` threads give somebody `ceil(n / k)` of them, so the
+//! busiest thread works `ceil(n / k) k / n` times as long as the mean.
+
+use fathomp_analysis::Work;
+
+/// Groups of constructs that are told apart.
+const GROUPS: usize = 4;
+
+/// Numbers of pieces and the part of a region's work in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Granules {
+    /// Pieces, and the part of the work; without a part, nothing.
+    groups: [(f64, f64); GROUPS],
+}
+
+impl Granules {
+    /// What is known of a region's work.
+    pub(crate) fn of(work: &Work) -> Self {
+        let mut pieces: Vec<(f64, f64)> = work
+            .pieces
+            .iter()
+            .map(|one| (one.pieces as f64, one.share))
+            .collect();
+        if pieces.is_empty() && work.working < work.team && work.working > 0 {
+            // Nothing says what the pieces are, but some threads found none.
+            pieces.push((f64::from(work.working), 1.0));
+        }
+        pieces.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut granules = Self::default();
+        for (group, piece) in granules.groups.iter_mut().zip(pieces) {
+            *group = piece;
+        }
+        granules
+    }
+
+    /// Nothing is known.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.groups.iter().all(|(_, share)| *share <= 0.0)
+    }
+
+    /// What the busiest of `k` threads has more than the mean, as a fraction of it.
+    pub(crate) fn excess(&self, k: f64) -> f64 {
+        let k = k.round().max(1.0);
+        let known = self
+            .groups
+            .iter()
+            .filter(|(n, share)| *n >= 1.0 && *share > 0.0);
+        known
+            .map(|(n, share)| share * ((n / k).ceil() * k / n - 1.0).max(0.0))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathomp_analysis::{PieceKind, Pieces};
+
+    #[test]
+    fn three_pieces_gain_nothing_beyond_three_threads() {
+        let work = Work {
+            pieces: vec![Pieces {
+                kind: PieceKind::Chunks,
+                pieces: 3,
+                times: 1,
+                share: 1.0,
+            }],
+            ..Work::default()
+        };
+        let granules = Granules::of(&work);
+        // Time is (1 + excess) / k of the whole: 1, 2/3, 1/3, 1/3, 1/3.
+        for (k, time) in [
+            (1.0, 1.0),
+            (2.0, 2.0 / 3.0),
+            (3.0, 1.0 / 3.0),
+            (8.0, 1.0 / 3.0),
+        ] {
+            assert!(((1.0 + granules.excess(k)) / k - time).abs() < 1e-12, "{k}");
+        }
+    }
+
+    #[test]
+    fn threads_without_work_tell_the_pieces() {
+        let idle = Work {
+            team: 8,
+            working: 3,
+            executions: 1,
+            ..Work::default()
+        };
+        assert_eq!(Granules::of(&idle).excess(8.0), 8.0 / 3.0 - 1.0);
+        let busy = Work {
+            team: 8,
+            working: 8,
+            executions: 1,
+            ..Work::default()
+        };
+        assert!(Granules::of(&busy).is_unknown());
+        assert_eq!(Granules::of(&busy).excess(16.0), 0.0);
+    }
+}

@@ -1,0 +1,56 @@
+//! Looking for the tap (`paging/interposer`), which records paging where it is loaded.
+
+use fathomp_omp::tap::{self, Tap};
+use fathomp_paging::{INTERFACE_SYMBOL, INTERFACE_VERSION, Interface, InterfaceFunction};
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+
+/// Lets the runtime look for it when it starts.
+pub(crate) fn expect() {
+    tap::expect(find);
+}
+
+/// Where the tap's function is; null if no tap is loaded.
+#[must_use]
+pub fn address() -> *mut c_void {
+    // SAFETY: the name is a C string.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, INTERFACE_SYMBOL.as_ptr()) }
+}
+
+static INTERFACE: OnceLock<&'static Interface> = OnceLock::new();
+static TAP: OnceLock<Tap> = OnceLock::new();
+
+/// The tap, if there is one and it records in this process.
+fn find() -> Option<&'static Tap> {
+    let function = address();
+    if function.is_null() {
+        return None;
+    }
+    // SAFETY: what has this name is the tap's function, of this type.
+    let function = unsafe { std::mem::transmute::<*mut c_void, InterfaceFunction>(function) };
+    // SAFETY: any version may be asked for. What is returned is null or an interface of that
+    // version in the tap's own memory, and preloaded libraries stay.
+    let found: &'static Interface = unsafe { function(INTERFACE_VERSION).as_ref()? };
+    let interface = INTERFACE.get_or_init(|| found);
+    Some(TAP.get_or_init(|| Tap {
+        interface,
+        number,
+        counters,
+    }))
+}
+
+fn number(text: &str) -> u32 {
+    INTERFACE.get().map_or(0, |interface| {
+        // SAFETY: so many bytes of UTF-8.
+        unsafe { (interface.name)(text.as_ptr().cast(), text.len()) }
+    })
+}
+
+fn counters(words: &'static [AtomicU64], first: u32) {
+    if let Some(interface) = INTERFACE.get() {
+        let count = u32::try_from(words.len()).unwrap_or(0);
+        // SAFETY: so many words, which stay for ever.
+        unsafe { (interface.counters)(words.as_ptr(), count, first) };
+    }
+}

@@ -1,0 +1,294 @@
+//! What the whole process shares: settings, the pool of threads, the recorder.
+
+use crate::bell::Patience;
+use crate::cluster;
+use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
+use crate::icv::{DeviceIcvs, Icvs};
+use crate::message;
+use crate::pool::Pool;
+use crate::recorded;
+use crate::share;
+use crate::tap;
+use crate::task;
+use crate::tool;
+use crate::worker;
+use fathomp_sys::call_site::WATCH;
+use fathomp_sys::static_ref::AtomicRef;
+use fathomp_sys::{affinity, clock};
+use fathomp_trace::model::SiteKind;
+use fathomp_trace::recorder::Recorder;
+use fathomp_types::NodeId;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
+
+/// Name and version under which recordings mention this runtime.
+pub const NAME: &str = concat!("fathomp ", env!("CARGO_PKG_VERSION"));
+
+/// Process-wide state. It is leaked, and replaced as a whole in a forked
+/// child, where only the forking thread exists and locks may be held by
+/// threads that do not.
+pub struct Runtime {
+    /// What the environment said when the runtime started.
+    pub settings: Settings,
+    /// ICVs of the device, which the program may change.
+    pub device: DeviceIcvs,
+    /// Processors that the threads of this process have for themselves.
+    pub processors: u32,
+    /// Threads of a region that asks for none, if the user does not either.
+    pub(crate) threads: u32,
+    pub(crate) pool: Pool,
+    pub(crate) events: task::Events<task::Task>,
+    pub(crate) recorder: Option<&'static Recorder>,
+    /// Workers inside regions, to tell when there are more threads than processors.
+    busy: AtomicU32,
+}
+
+static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
+static START: Once = Once::new();
+static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
+static LOADED: OnceLock<clock::Pair> = OnceLock::new();
+
+static WATCH_STACKS: OnceLock<fn()> = OnceLock::new();
+
+/// What is to be done about stacks that run out, now and when the runtime starts.
+pub fn watch_stacks(watch: fn()) {
+    watch();
+    let _ = WATCH_STACKS.set(watch);
+}
+
+/// Takes note of when the library was loaded.
+pub fn note_time() {
+    LOADED.get_or_init(clock::pair);
+}
+
+/// Takes note of the environment, the first time: what the program changes later
+/// has no effect (OpenMP 5.1, chapter 6). Nothing is said or started yet, for the
+/// library is also loaded into programs that never use OpenMP.
+///
+/// That time is when the runtime that we stand for would look. libgomp does when
+/// it is loaded. Where it is not loaded with the program, but later, as in Python,
+/// we may be there before it, so the first call counts; so it does for LLVM's.
+pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
+    ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
+}
+
+/// Takes note of the environment, and shows it if it asks for that.
+pub fn show_environment() {
+    static SHOWN: Once = Once::new();
+    SHOWN.call_once(|| match read_environment().0.display_env {
+        DisplayEnv::Off => {}
+        shown => display_environment(shown == DisplayEnv::Verbose),
+    });
+}
+
+/// Called when the process ends properly.
+pub fn finish() {
+    tool::end();
+    share::finish();
+    if let Some(member) = worker::known() {
+        crate::advice::finish(member.worker());
+    }
+    if let Some(recorder) = recorded::recorder() {
+        recorder.finish();
+    }
+}
+
+/// The runtime of this process, started at the first call.
+#[inline]
+pub fn runtime() -> &'static Runtime {
+    match RUNTIME.load(Ordering::Acquire) {
+        Some(runtime) => runtime,
+        None => start(),
+    }
+}
+
+#[cold]
+fn start() -> &'static Runtime {
+    START.call_once(|| {
+        // Again: the program's `main`, or its language's, may have set a handler
+        // since the library was loaded.
+        if let Some(watch) = WATCH_STACKS.get() {
+            watch();
+        }
+        tap::find();
+        crate::trips::start(node());
+        share::start();
+        crate::advice::start();
+        show_environment();
+        let (settings, warnings) = read_environment();
+        for warning in warnings {
+            message::warn(format_args!("{warning}"));
+        }
+        let runtime = Runtime::leak(
+            settings.clone(),
+            settings.device_icvs(),
+            cluster::sizes().unwrap_or_else(|| [processors(settings); 2]),
+            // Each node has one of its own.
+            (!cluster::is_awaited()).then(new_recorder).flatten(),
+        );
+        fathomp_sys::process::on_fork_in_child(restart_in_child);
+        tool::begin(|| RUNTIME.store(Some(runtime), Ordering::Release));
+        WATCH.set(is_watched());
+    });
+    RUNTIME
+        .load(Ordering::Acquire)
+        .expect("call_once returns after the runtime is stored")
+}
+
+/// Processors that the program uses.
+fn processors(settings: &Settings) -> u32 {
+    match settings.subset {
+        None => affinity::allowed_count(),
+        Some(_) => crate::places::places().num_procs(),
+    }
+}
+
+/// Whether somebody hears of what threads do, or will.
+fn is_watched() -> bool {
+    recorded::is_recorded()
+        || tool::tool().is_some()
+        || tap::tap().is_some()
+        || cluster::is_awaited()
+        || cluster::installed().is_some()
+}
+
+/// A recorder for this process, if the environment asks for one.
+fn new_recorder() -> Option<&'static Recorder> {
+    let loaded = *LOADED.get_or_init(clock::pair);
+    Recorder::from_environment(NAME, loaded, cluster::identity())
+}
+
+/// The node that this process is, if it is one.
+fn node() -> Option<NodeId> {
+    cluster::identity().map(|(node, _)| node)
+}
+
+/// This process has become a node. The runtime that its constructors have used, if they
+/// did, gives way to one that is recorded as the node's, with threads of the node's.
+pub(crate) fn become_node() {
+    let Some(before) = RUNTIME.load(Ordering::Acquire) else {
+        return;
+    };
+    let new = Runtime::leak(
+        before.settings.clone(),
+        before.device.for_child(&before.settings.affinity_format),
+        cluster::sizes().unwrap_or([before.processors, before.threads]),
+        new_recorder(),
+    );
+    RUNTIME.store(Some(new), Ordering::Release);
+    crate::advice::stop();
+    crate::trips::restart(node());
+}
+
+/// Idle workers tell the tool that they end. They rest on, and work again if they are needed.
+pub(crate) fn end_workers() {
+    if let Some(runtime) = RUNTIME.load(Ordering::Acquire) {
+        crate::worker::retire_teams(runtime);
+        runtime.pool.end_idle();
+    }
+}
+
+/// The calling thread's teams give their workers back, which then rest for ever.
+pub(crate) fn send_workers_away() {
+    if let Some(runtime) = RUNTIME.load(Ordering::Acquire) {
+        crate::worker::retire_teams(runtime);
+        runtime.pool.await_rest();
+    }
+}
+
+/// Runs in a forked child, in its only thread.
+extern "C" fn restart_in_child() {
+    let Some(parent) = RUNTIME.load(Ordering::Acquire) else {
+        return;
+    };
+    let recorder = parent.recorder.and_then(Recorder::restart_in_child);
+    let child = Runtime::leak(
+        parent.settings.clone(),
+        parent.device.for_child(&parent.settings.affinity_format),
+        // Not counted anew: the forking thread may be bound to one of them.
+        [parent.processors, parent.processors],
+        recorder,
+    );
+    RUNTIME.store(Some(child), Ordering::Release);
+    tap::restart_in_child();
+    share::restart_in_child();
+    cluster::leave();
+    crate::trips::restart(node());
+    crate::sync::restart_in_child();
+    crate::pool::restart_in_child();
+    crate::worker::restart_in_child(child);
+}
+
+/// `omp_display_env`: writes the initial ICVs to stderr. Starts nothing.
+pub fn display_environment(verbose: bool) {
+    let (settings, _) = read_environment();
+    let places = crate::places::places();
+    let text = settings.display(places.num_procs(), &places.to_string(), verbose);
+    // `eprint!` panics if stderr is closed.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+}
+
+impl Runtime {
+    /// A recording knows this place, whatever is done there.
+    pub fn note_place(&self, kind: SiteKind, call: usize) {
+        if let Some(recorder) = self.recorder {
+            let _ = recorder.site(kind, call, 0);
+        }
+    }
+
+    fn leak(
+        settings: Settings,
+        device: DeviceIcvs,
+        [processors, threads]: [u32; 2],
+        recorder: Option<&'static Recorder>,
+    ) -> &'static Self {
+        recorded::set(recorder);
+        Box::leak(Box::new(Self {
+            device,
+            processors,
+            threads,
+            settings,
+            pool: Pool::default(),
+            events: task::Events::default(),
+            recorder,
+            busy: AtomicU32::new(0),
+        }))
+    }
+
+    /// ICVs of an initial task.
+    pub(crate) fn initial_icvs(&self) -> Icvs {
+        self.settings.initial_icvs(self.threads)
+    }
+
+    /// A team of `size` starts; returns how long its members should poll.
+    #[inline]
+    pub(crate) fn enter(&self, size: u32) -> Patience {
+        let workers = size - 1;
+        let busy = self.busy.fetch_add(workers, Ordering::Relaxed) + workers + 1;
+        self.patience(busy)
+    }
+
+    /// A team of `size` has ended.
+    #[inline]
+    pub(crate) fn leave(&self, size: u32) {
+        self.busy.fetch_sub(size - 1, Ordering::Relaxed);
+    }
+
+    /// How long to poll while `busy` threads compete for the processors. With
+    /// more threads than processors a poll only keeps the thread that is
+    /// waited for from running.
+    fn patience(&self, busy: u32) -> Patience {
+        const OFFERS: u32 = 30;
+        let polls = match (self.settings.spin_count, self.settings.wait_policy) {
+            (Some(spins), _) => u32::try_from(spins).unwrap_or(u32::MAX),
+            (None, Some(WaitPolicy::Passive)) => 500,
+            (None, None) => 200_000,
+            (None, Some(WaitPolicy::Active)) => u32::MAX,
+        };
+        if busy > share::processors(self.processors) {
+            Patience::offering(polls.min(OFFERS))
+        } else {
+            Patience::polling(polls)
+        }
+    }
+}

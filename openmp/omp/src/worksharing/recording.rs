@@ -1,0 +1,101 @@
+//! What a recording learns about loops.
+
+use super::wanted::Loop;
+use crate::runtime::runtime;
+use crate::team::Member;
+use fathomp_trace::model::SiteKind;
+use fathomp_trace::now;
+use fathomp_trace::record::{LoopKind, LoopShare};
+use fathomp_trace::recorder::ThreadRecorder;
+use fathomp_types::{InstanceId, SiteId, Ticks};
+use std::sync::atomic::Ordering;
+
+/// One dispatch in so many is timed.
+const SAMPLE: u32 = 16;
+
+/// The member of a recorded thread meets a loop.
+#[cold]
+pub(super) fn begin(member: &'static Member, _thread: &'static ThreadRecorder, wanted: &Loop) {
+    let Some(recorder) = runtime().recorder else {
+        return;
+    };
+    let kind = if wanted.sections {
+        SiteKind::Sections
+    } else {
+        SiteKind::Loop
+    };
+    let tally = &member.share.tally;
+    tally.site.set(recorder.site(kind, wanted.call, 0).0);
+    tally.kind.set(wanted.kind() as u32);
+    tally.ordered.set(u32::from(wanted.ordered));
+    tally.asked.set(wanted.dealing.chunk());
+    tally.iterations.set(0);
+    tally.chunks.set(0);
+    tally.begin.set(now().0);
+    member.share.recorded.set(1);
+}
+
+/// [`super::loops::next`] in a recorded thread.
+pub(super) fn next(member: &'static Member) -> Option<(u64, u64)> {
+    let cursor = &member.share;
+    let Some(thread) = member.worker().recorder() else {
+        return cursor.hand_out(member);
+    };
+    let tally = &cursor.tally;
+    let countdown = tally.countdown.get();
+    let chunk = if countdown == 0 {
+        tally.countdown.set(SAMPLE - 1);
+        let begin = now();
+        let chunk = cursor.next_chunk(member);
+        thread.overhead(begin, now(), SAMPLE);
+        chunk
+    } else {
+        tally.countdown.set(countdown - 1);
+        cursor.next_chunk(member)
+    };
+    let (from, to) = chunk?;
+    tally.chunks.set(tally.chunks.get() + 1);
+    tally.iterations.set(tally.iterations.get() + (to - from));
+    Some(cursor.iterations().bounds(from, to))
+}
+
+/// The member runs so many iterations of its loop, in chunks of that size, or in one if it is 0.
+#[cold]
+pub(super) fn has_run(member: &'static Member, iterations: u64, chunk: u64) {
+    let tally = &member.share.tally;
+    tally.iterations.set(iterations);
+    tally.chunks.set(match chunk {
+        0 => u64::from(iterations != 0),
+        chunk => iterations.div_ceil(chunk),
+    });
+}
+
+/// The member of a recorded thread is through with its loop.
+#[cold]
+pub(super) fn end(member: &'static Member) {
+    let cursor = &member.share;
+    cursor.recorded.set(0);
+    let Some(thread) = member.worker().recorder() else {
+        return;
+    };
+    let tally = &cursor.tally;
+    // Once for all: adding each chunk to the region as well would double its cost.
+    thread.chunks(tally.chunks.get(), tally.iterations.get());
+    let kind = match tally.kind.get() {
+        kind if kind == LoopKind::Static as u32 => LoopKind::Static,
+        kind if kind == LoopKind::Guided as u32 => LoopKind::Guided,
+        kind if kind == LoopKind::Sections as u32 => LoopKind::Sections,
+        _ => LoopKind::Dynamic,
+    };
+    thread.loop_done(&LoopShare {
+        site: SiteId(tally.site.get()),
+        instance: InstanceId(member.team().dock.instance.load(Ordering::Relaxed)),
+        kind,
+        ordered: tally.ordered.get() != 0,
+        chunk: tally.asked.get(),
+        iterations: tally.iterations.get(),
+        chunks: tally.chunks.get(),
+        begin: Ticks(tally.begin.get()),
+        end: now(),
+    });
+}

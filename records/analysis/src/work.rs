@@ -1,0 +1,203 @@
+//! Into how many pieces the work of a region comes: iterations, chunks, sections
+//! or tasks, as the runtime was asked for them, and how many members of its teams
+//! found any work.
+//!
+//! Fewer pieces than threads leave threads without work, and a few more leave some
+//! with twice as much as others.
+
+use crate::facts::{PieceKind, Pieces, Work};
+use crate::ledger::Ledger;
+use fathomp_trace::record::{LoopKind, Record};
+use fathomp_trace::state::State;
+use fathomp_types::InstanceId;
+use std::collections::{BTreeMap, HashMap};
+
+/// More pieces than this limit nobody.
+const MANY: u64 = 1024;
+/// Less than this part of the busiest member's work is no work,
+const NO_WORK: f64 = 0.02;
+/// and at least this part is a piece. In between, pieces are not what divides it.
+const A_PIECE: f64 = 0.3;
+/// Executions whose busiest member works less than this are too short to say which
+/// had work.
+const LONG_NS: f64 = 500_000.0;
+/// Loops must hold this part of a region's work before their pieces bound it.
+const MOST: f64 = 0.8;
+/// Threads among which so many pieces each were handed out could all have had some.
+const PLENTY: u64 = 8;
+/// A task more or less is worth this much of the mean, in a region whose work is in its tasks.
+const ALIKE: f64 = 0.5;
+
+/// What all executions of a region say.
+#[derive(Default)]
+struct Sum {
+    /// Thread time in loops of so many pieces, and number of loops.
+    loops: BTreeMap<(PieceKind, u64), (f64, u64)>,
+    in_loops_ns: f64,
+    /// Executions by tasks run: number, and work of all threads.
+    tasks: BTreeMap<u64, (u64, f64)>,
+    /// Tasks do not tell how work was shared.
+    uneven_tasks: bool,
+    work_ns: f64,
+    /// Of the largest team: its size, the most members that had work, executions.
+    working: (u32, u32, u64),
+}
+
+/// Work by entry of the site table.
+pub(crate) fn find(ledger: &Ledger<'_>) -> HashMap<usize, Work> {
+    let mut sums: HashMap<usize, Sum> = HashMap::new();
+    add_teams(&mut sums, ledger);
+    add_loops(&mut sums, ledger);
+    sums.into_iter()
+        .map(|(region, sum)| (region, sum.finish()))
+        .collect()
+}
+
+fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
+    let nanos = ledger.process.clock.nanos_per_tick;
+    for part in ledger.parts.iter().filter(|part| part.merged()) {
+        let sum = sums.entry(part.region).or_default();
+        sum.work_ns += part.states[State::Compute].0 as f64 * nanos;
+    }
+    for team in &ledger.teams {
+        let sum = sums.entry(team.region).or_default();
+        let members: Vec<(f64, u64)> = team
+            .members
+            .iter()
+            .map(|&member| {
+                let part = &ledger.parts[member];
+                let work = (part.states[State::Compute] + part.nested).0 as f64 * nanos;
+                (work, part.record.tasks_run)
+            })
+            .collect();
+        let all: f64 = members.iter().map(|(work, _)| work).sum();
+        sum.work_ns += all;
+        if !team.whole {
+            continue;
+        }
+        let tasks = members
+            .iter()
+            .fold(0_u64, |tasks, (_, run)| tasks.saturating_add(*run));
+        let seen = sum.tasks.entry(tasks).or_default();
+        (seen.0, seen.1) = (seen.0 + 1, seen.1 + all);
+        let each = all / tasks.max(1) as f64;
+        let bound = ALIKE * each.max(all / members.len() as f64);
+        let uneven = |(work, run): &(f64, u64)| (work - *run as f64 * each).abs() > bound;
+        sum.uneven_tasks |= tasks > 0 && members.iter().any(uneven);
+        let longest = members.iter().map(|(work, _)| *work).fold(0.0, f64::max);
+        if longest < LONG_NS {
+            continue;
+        }
+        let at_least = |part: f64| {
+            let some = members.iter().filter(|(work, _)| *work >= part * longest);
+            some.count() as u32
+        };
+        // Where pieces are asked for one by one and are many, a thread with none came late.
+        let asked = team.members.iter().fold(tasks, |sum, &member| {
+            sum.saturating_add(ledger.parts[member].record.chunks)
+        });
+        let many = asked >= PLENTY * u64::from(team.size);
+        let working = match at_least(A_PIECE) {
+            // One that works alone is serial code.
+            some if some > 1 && some == at_least(NO_WORK) && !many => some,
+            _ => team.size,
+        };
+        let best = &mut sum.working;
+        match team.size.cmp(&best.0) {
+            std::cmp::Ordering::Greater => *best = (team.size, working, 1),
+            std::cmp::Ordering::Equal => {
+                (best.1, best.2) = (best.1.max(working), best.2 + 1);
+            }
+            std::cmp::Ordering::Less => {}
+        }
+    }
+}
+
+/// Loops whose shares were recorded one by one.
+fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
+    #[derive(Default)]
+    struct One {
+        pieces: u64,
+        ns: f64,
+        /// Times the thread with most of them ran a share: more than one loop.
+        shares: BTreeMap<usize, u64>,
+    }
+    let region_of: HashMap<InstanceId, usize> = ledger
+        .parts
+        .iter()
+        .map(|part| (part.record.instance, part.region))
+        .collect();
+    let mut loops: HashMap<(InstanceId, fathomp_types::SiteId, LoopKind), One> = HashMap::new();
+    let nanos = ledger.process.clock.nanos_per_tick;
+    for (thread, stream) in ledger.process.threads.iter().enumerate() {
+        for record in &stream.records {
+            let Record::Loop(share) = record else {
+                continue;
+            };
+            let one = loops
+                .entry((share.instance, share.site, share.kind))
+                .or_default();
+            let pieces = match share.kind {
+                // Chunks get smaller until each is one iteration.
+                LoopKind::Guided | LoopKind::Static => share.iterations,
+                LoopKind::Dynamic | LoopKind::Sections | LoopKind::Taskloop => share.chunks,
+                // How much there was to divide is not known.
+                LoopKind::Untold => continue,
+            };
+            one.pieces = one.pieces.saturating_add(pieces);
+            one.ns += share.end.since(share.begin).0 as f64 * nanos;
+            *one.shares.entry(thread).or_default() += 1;
+        }
+    }
+    for ((instance, _, kind), one) in loops {
+        let Some(&region) = region_of.get(&instance) else {
+            continue;
+        };
+        let times = one.shares.values().copied().max().unwrap_or(1).max(1);
+        let pieces = one.pieces.div_ceil(times).max(1);
+        let kind = match kind {
+            LoopKind::Sections => PieceKind::Sections,
+            LoopKind::Guided | LoopKind::Static => PieceKind::Iterations,
+            LoopKind::Dynamic | LoopKind::Taskloop | LoopKind::Untold => PieceKind::Chunks,
+        };
+        let sum = sums.entry(region).or_default();
+        sum.in_loops_ns += one.ns;
+        let seen = sum.loops.entry((kind, pieces.min(MANY))).or_default();
+        (seen.0, seen.1) = (seen.0 + one.ns, seen.1.saturating_add(times));
+    }
+}
+
+impl Sum {
+    fn finish(self) -> Work {
+        let mut pieces: Vec<Pieces> = Vec::new();
+        let work_ns = self.work_ns.max(1.0);
+        if self.in_loops_ns >= MOST * work_ns {
+            pieces.extend(
+                self.loops
+                    .iter()
+                    .map(|(&(kind, pieces), &(ns, times))| Pieces {
+                        kind,
+                        pieces,
+                        times,
+                        share: (ns / self.in_loops_ns).min(1.0),
+                    }),
+            );
+        } else if !self.uneven_tasks && self.loops.is_empty() {
+            let some = self.tasks.iter().filter(|(tasks, _)| **tasks > 0);
+            pieces.extend(some.map(|(&tasks, &(times, ns))| Pieces {
+                kind: PieceKind::Tasks,
+                pieces: tasks.min(MANY),
+                times,
+                share: (ns / work_ns).min(1.0),
+            }));
+        }
+        pieces.retain(|one| one.pieces < MANY && one.share > 0.0);
+        let (team, working, executions) = self.working;
+        Work {
+            pieces,
+            team,
+            working,
+            executions,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What the runtime tells tools, and what compilers and recordings say of it. Tests of each program of
+//! `tests/abi` are in `tests/programs.rs` and `tests/nodes.rs`.
+
+mod emitted;
+mod ompt;
+mod recordings;
+mod tap;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let all = [
+        emitted::trials(),
+        ompt::trials(),
+        recordings::trials(),
+        tap::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    fathomp_requirements::run(all)
+}

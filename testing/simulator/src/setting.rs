@@ -1,0 +1,118 @@
+//! Random clusters for a program: where pages are at home, how much is fetched in
+//! advance, how deep the barrier's tree is, how slow everything is.
+
+use crate::network::{Network, roomy};
+use crate::program::Program;
+use fathomp_protocols::guess::{Guessing, Limits};
+use fathomp_protocols::{Area, Placement, home, homeless};
+use fathomp_shm_window::Sizes;
+use fathomp_types::NodeId;
+use rand::{Rng, RngExt};
+
+/// A network of any kind.
+pub fn random_network(random: &mut impl Rng) -> Network {
+    Network {
+        delay_max: [1, 4, 60][random.random_range(0..3)],
+        slowness_max: [1, 20][random.random_range(0..2)],
+        shared: random.random::<bool>().then(|| random_sizes(random)),
+        keeps_locks: false,
+        leaves: random.random(),
+        trace: false,
+        images: false,
+        events_max: 2_000_000,
+        death: None,
+    }
+}
+
+/// Room for everything, for little, or for no log at all.
+fn random_sizes(random: &mut impl Rng) -> Sizes {
+    let no_log = Sizes {
+        log_slots: 1,
+        ..Sizes::small()
+    };
+    [roomy(), Sizes::small(), no_log][random.random_range(0..3)]
+}
+
+/// Areas of all kinds that together have `pages` pages.
+fn random_areas(nodes: u16, mut pages: u32, random: &mut impl Rng) -> Vec<Area> {
+    let mut areas = Vec::new();
+    while pages > 0 {
+        let node = NodeId(random.random_range(0..nodes));
+        let area = Area {
+            pages: random.random_range(1..=pages),
+            home: match random.random_range(0..4) {
+                0 => Placement::Block,
+                1 => Placement::Cyclic(random.random_range(1..3)),
+                2 => Placement::At(node),
+                _ => Placement::Pinned(node),
+            },
+        };
+        pages -= area.pages;
+        areas.push(area);
+    }
+    areas
+}
+
+/// Room in the sequencer's log, which is full soon or never.
+fn log_max(program: &Program) -> usize {
+    let steps: usize = program.threads.iter().flatten().map(Vec::len).sum();
+    let nodes = program.threads.len();
+    [nodes + 1, nodes + 2, nodes + 5, 1024][steps % 4]
+}
+
+/// Guesses from habits, which are formed soon or never.
+pub fn random_habits(random: &mut impl Rng) -> Guessing {
+    let (prefetch, expect_writes) = (random.random_range(0..5), random.random());
+    let after = random.random_range(0..3);
+    Guessing::Habits(Limits {
+        prefetch,
+        expect_writes,
+        lease_after: after,
+        keep_lock_after: after,
+    })
+}
+
+/// The home-based protocol in any of its configurations that the program may
+/// rely on.
+pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
+    let nodes = program.nodes();
+    home::Config {
+        nodes,
+        areas: random_areas(nodes, program.pages, random),
+        migrate: random.random(),
+        watch_home: random.random_ratio(1, 4),
+        published_steps: random.random_ratio(1, 4),
+        batch: [1, 2, 256][program.pages as usize % 3],
+        loads_acquire: program.relies_on_loads() || random.random(),
+        atomics: program.updates(),
+        direct: network.shared.is_some(),
+        guessing: random_habits(random),
+        fan_in: random.random_range(1..=3),
+        log_max: log_max(program),
+        carries: program.updates() && random.random(),
+        keeps_locks: !program.tries_locks() && random.random(),
+    }
+}
+
+/// The homeless protocol in any of its configurations that the program may rely
+/// on.
+pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Config {
+    let nodes = program.nodes();
+    homeless::Config {
+        nodes,
+        areas: random_areas(nodes, program.pages, random),
+        diffs_max: match random.random() {
+            true => random.random_range(0..20),
+            false => 1000,
+        },
+        loads_acquire: program.relies_on_loads() || random.random(),
+        atomics: program.updates(),
+        stays_writable: random.random(),
+        postpones: program.updates(),
+        sole_writers: random.random(),
+        hands_on: random.random(),
+        guessing: random_habits(random),
+        fan_in: random.random_range(1..=3),
+        log_max: log_max(program),
+    }
+}

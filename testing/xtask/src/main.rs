@@ -1,0 +1,56 @@
+//! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`.
+#![forbid(unsafe_code)]
+
+mod circles;
+mod decisions;
+mod examples;
+mod tidy;
+mod walls;
+
+use std::env;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => match tidy::complaints(workspace()) {
+            Ok(complaints) if complaints.is_empty() => ExitCode::SUCCESS,
+            Ok(complaints) => {
+                for complaint in complaints {
+                    eprintln!("{complaint}");
+                }
+                ExitCode::FAILURE
+            }
+            Err(error) => {
+                eprintln!("cannot look at the tree: {error}");
+                ExitCode::FAILURE
+            }
+        },
+        ["circles", ref crates @ ..] if crates.len() < 2 => {
+            let part = crates.first().copied().unwrap_or("");
+            match circles::shown(workspace(), part) {
+                Ok(text) => {
+                    print!("{text}");
+                    ExitCode::SUCCESS
+                }
+                Err(error) => {
+                    eprintln!("cannot look at the tree: {error}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
+        _ => {
+            eprintln!(
+                "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
+                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left"
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn workspace() -> &'static Path {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.ancestors().nth(2).unwrap_or(manifest)
+}
