@@ -385,6 +385,9 @@ impl Node {
                 if done(slot) {
                     return;
                 }
+                if self.is_to_leave() {
+                    self.leave_quietly();
+                }
                 if self.handle_one() {
                     spin.reset();
                 } else if slow || !spin.again() {
@@ -477,7 +480,7 @@ impl Node {
                 while self.handle_one() {}
                 if self.is_to_leave() {
                     drop(polling);
-                    self.leave_quietly();
+                    self.have_program_leave();
                 }
                 let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
                 let rest = rest.min(self.until_sample());

@@ -149,9 +149,20 @@ impl Node {
         }
     }
 
-    /// The service thread ends this process, since node 0 has ended the program.
+    /// On the service thread: has a thread of the program that waits for the next region end this
+    /// process, since node 0 has ended the program, or does it itself if there is none.
+    pub(super) fn have_program_leave(&self) -> ! {
+        let deadline = Instant::now() + LOOK_AFTER;
+        while self.in_barrier.load(Ordering::Relaxed) && Instant::now() < deadline {
+            self.transport.rouse();
+            std::thread::sleep(NAP);
+        }
+        self.leave_quietly()
+    }
+
+    /// Ends this process, since node 0 has ended the program. Of several threads that find that
+    /// out one does it, while the others wait here.
     pub(super) fn leave_quietly(&self) -> ! {
-        // A thread that has called `exit` here serves, too: one of them is enough.
         let _only = lock(&self.leaver);
         self.depart();
         self.end_interval(End::Exit);

@@ -94,8 +94,8 @@ impl Node {
             } => self.published(from, node, thread, value),
             Frame::Cancel { region } => self.heed_cancel(region),
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
-            // The service thread leaves. A thread of the program may be inside a region here,
-            // whose end a tool would not be told.
+            // The thread that waits for the next region leaves, which can tell a tool that it and
+            // its team end: whoever handles this may be another one.
             Frame::Leave => self.leaving.store(true, Ordering::Relaxed),
         }
     }
