@@ -151,7 +151,7 @@ variables! { ALL:
     }
     PLAN = "FATHOMP_PLAN" {
         values: "a file", default: "none",
-        set_by: "`record`, `--adapt`, `--advice`", read_by: "omp",
+        set_by: "`record`, `--advice`", read_by: "omp",
         "Which words of memory the iterations of each region depend on."
     }
     ADVICE = "FATHOMP_ADVICE" {
@@ -159,14 +159,9 @@ variables! { ALL:
         set_by: "`--advice`", read_by: "omp",
         "How many threads each region is to get."
     }
-    ADAPT = "FATHOMP_ADAPT" {
-        values: "0, 1", default: "0",
-        set_by: "`--adapt`", read_by: "omp",
-        "Whether smaller teams are tried while the program runs."
-    }
     CHOICES = "FATHOMP_CHOICES" {
         values: "a file", default: "none",
-        set_by: "`--adapt`, `--advice`", read_by: "omp",
+        set_by: "`--advice`", read_by: "omp",
         "Where the runtime adds how many threads it chose for each region."
     }
     SHARE = "FATHOMP_SHARE" {

@@ -86,7 +86,7 @@ impl Plan {
             recorder: Recorder::from_env(get)?,
             paging: path(get, PAGING),
             trips: path(get, PLAN),
-            teams: Teams::from_env(get)?,
+            teams: Teams::from_env(get),
             seat: Seat::from_env(get)?,
             preload: paths(get(PRELOAD)),
             tools: paths(get(TOOL_LIBRARIES)),

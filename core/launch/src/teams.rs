@@ -1,7 +1,7 @@
 //! How the runtime decides how many threads each region gets.
 
-use crate::names::{ADAPT, ADVICE, CHOICES, PAGING, PLAN};
-use crate::value::{FlagError, Lookup, Variables, flag, path};
+use crate::names::{ADVICE, CHOICES, PAGING, PLAN};
+use crate::value::{Lookup, Variables, path};
 use std::path::PathBuf;
 
 /// By what teams are decided, and where it is said what was chosen.
@@ -9,32 +9,24 @@ use std::path::PathBuf;
 pub struct Teams {
     /// File with advice to follow.
     pub advice: Option<PathBuf>,
-    /// Smaller teams are tried while the program runs.
-    pub adapt: bool,
     /// File to which the runtime adds what was chosen.
     pub choices: Option<PathBuf>,
 }
 
 impl Teams {
     /// What the environment asks for.
-    ///
-    /// # Errors
-    /// If trying is neither on nor off.
-    pub fn from_env(get: Lookup<'_>) -> Result<Self, FlagError> {
-        Ok(Self {
+    #[must_use]
+    pub fn from_env(get: Lookup<'_>) -> Self {
+        Self {
             advice: path(get, ADVICE),
-            adapt: flag(get, ADAPT)?,
             choices: path(get, CHOICES),
-        })
+        }
     }
 
     pub(crate) fn variables(&self, to: &mut Variables) {
         let files = [(CHOICES, &self.choices), (ADVICE, &self.advice)];
         for (variable, file) in files {
             to.extend(file.as_ref().map(|file| (variable.name, file.into())));
-        }
-        if self.adapt {
-            to.push((ADAPT.name, "1".into()));
         }
     }
 }

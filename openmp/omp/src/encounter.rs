@@ -5,37 +5,33 @@
 //! nodes, as if the program had written it.
 
 use crate::own::Own;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A region that is being executed and timed.
+/// A region whose execution is looked at for what it asks.
 #[derive(Clone, Copy)]
-pub(crate) struct Timed {
+pub(crate) struct Watched {
     pub(crate) index: u32,
     pub(crate) generation: u32,
-    pub(crate) began: u64,
 }
 
 /// Written by the thread that plays the team's member 0.
 #[derive(Debug, Default)]
 pub(crate) struct Encounter {
     shared: Own,
-    timed: Own,
+    watched: Own,
     index: Own,
     generation: Own,
-    began: AtomicU64,
 }
 
 impl Encounter {
     /// Notes whether programs that share the machine are to be told of the end, and what is
-    /// to be done with the time.
+    /// looked at.
     #[inline]
-    pub(crate) fn note(&self, shared: bool, timed: Option<Timed>) {
+    pub(crate) fn note(&self, shared: bool, watched: Option<Watched>) {
         self.shared.set(shared.into());
-        self.timed.set(timed.is_some().into());
-        if let Some(timed) = timed {
-            self.index.set(timed.index);
-            self.generation.set(timed.generation);
-            self.began.store(timed.began, Ordering::Relaxed);
+        self.watched.set(watched.is_some().into());
+        if let Some(watched) = watched {
+            self.index.set(watched.index);
+            self.generation.set(watched.generation);
         }
     }
 
@@ -45,13 +41,12 @@ impl Encounter {
         self.shared.get() != 0
     }
 
-    /// What is being timed.
+    /// What is looked at.
     #[inline]
-    pub(crate) fn timed(&self) -> Option<Timed> {
-        (self.timed.get() != 0).then(|| Timed {
+    pub(crate) fn watched(&self) -> Option<Watched> {
+        (self.watched.get() != 0).then(|| Watched {
             index: self.index.get(),
             generation: self.generation.get(),
-            began: self.began.load(Ordering::Relaxed),
         })
     }
 }

@@ -116,7 +116,7 @@ pub fn begin(fork: &Fork) -> Frame {
 
     let (wanted, mut decider) = team_size(outer_team, &icvs, fork);
     let mut size = wanted;
-    let timed = advice::choose(outer, &icvs, fork, &mut size);
+    let watched = advice::choose(outer, &icvs, fork, &mut size);
     let (mut size, shared) = share::begin(fork, outer, size);
     if size != wanted {
         decider = Decider::Advice;
@@ -146,7 +146,7 @@ pub fn begin(fork: &Fork) -> Frame {
     if shared {
         share::formed(team);
     }
-    team.encounter.note(shared, timed);
+    team.encounter.note(shared, watched);
     form(fork, outer, &icvs, part, team, asked, look)
 }
 
@@ -296,7 +296,7 @@ pub fn end(frame: Frame) {
     if let Some(tool) = tool() {
         tool.region_ends(outer, team, frame.called_by_program);
     }
-    advice::ended(worker, team.encounter.timed(), team);
+    advice::ended(worker, team.encounter.watched(), team);
 }
 
 /// `GOMP_parallel_start`: the caller runs the region's code itself, then calls

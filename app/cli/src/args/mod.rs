@@ -254,9 +254,9 @@ impl Command {
             return Some(sentence);
         }
         match on.are_asked_for() {
-            true if teams.is_something() => Some(
-                "--advice and --adapt decide the teams of one process: leave --hosts and --transport out",
-            ),
+            true if teams.is_something() => {
+                Some("--advice decides the teams of one process: leave --hosts and --transport out")
+            }
             _ => None,
         }
     }

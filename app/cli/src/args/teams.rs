@@ -10,10 +10,6 @@ pub(crate) struct Teams {
     /// Regions that say how many they need keep them.
     #[arg(long, value_name = "FILE")]
     pub(crate) advice: Option<PathBuf>,
-    /// Find out while the program runs which regions are faster with fewer threads, and
-    /// give them fewer.
-    #[arg(long)]
-    pub(crate) adapt: bool,
     /// Say at the end, on standard error, which team each region got and why.
     #[arg(long)]
     pub(crate) verbose: bool,
@@ -22,15 +18,15 @@ pub(crate) struct Teams {
 impl Teams {
     /// Whether anything is to be decided.
     pub(crate) fn is_something(&self) -> bool {
-        self.adapt || self.advice.is_some()
+        self.advice.is_some()
     }
 
     /// What does not go together.
     pub(crate) fn contradiction(&self, nodes: u16) -> Option<&'static str> {
         if self.is_something() && nodes > 1 {
-            Some("--advice and --adapt decide the teams of one process: leave --nodes out")
+            Some("--advice decides the teams of one process: leave --nodes out")
         } else if self.verbose && !self.is_something() {
-            Some("--verbose tells how teams were decided: give --advice FILE or --adapt with it")
+            Some("--verbose tells how teams were decided: give --advice FILE with it")
         } else {
             None
         }

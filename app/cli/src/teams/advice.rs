@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::program::{Program, Suspicion};
-use fathomp_adapt::{Advised, Table, TableModule};
 use fathomp_advise::{Advice, AdviceError, ModuleNote, RegionAdvice};
+use fathomp_teams::{Advised, Table, TableModule};
 use object::Object;
 use std::fmt::Write as _;
 use std::fs::{self, File};

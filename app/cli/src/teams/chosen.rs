@@ -1,23 +1,18 @@
 //! What the runtime chose, for people and programs.
 
-use fathomp_adapt::{Choice, Choices};
 use fathomp_analysis::symbols::Symbols;
-use fathomp_report::text::duration;
+use fathomp_teams::{Choice, Choices};
+use fathomp_types::units::plural;
 use serde::Serialize;
 use std::path::Path;
 
 /// The teams that regions got.
 #[derive(Debug, Serialize)]
 pub(crate) struct Chosen {
-    /// Whether teams were tried.
-    adapt: bool,
-    /// Time lost by trying smaller teams, in nanoseconds, all threads that begin regions
-    /// together.
-    lost_ns: f64,
     regions: Vec<Row>,
 }
 
-/// One region, for one size of its work.
+/// One region.
 #[derive(Debug, Serialize)]
 struct Row {
     /// Its place in the source, as in reports.
@@ -29,30 +24,18 @@ struct Row {
     /// Threads that it had at the end.
     threads: u32,
     executions: u64,
-    /// Teams that were tried, and how often one was better than the one before.
-    trials: u32,
-    changes: u32,
-    /// Fewest trips of these executions, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from_trips: Option<u64>,
 }
 
 impl Chosen {
-    pub(super) fn new(choices: Choices, adapt: bool) -> Self {
+    pub(super) fn new(choices: &Choices) -> Self {
         let mut symbols = Symbols::new();
         let mut regions: Vec<_> = choices
             .regions
             .iter()
             .map(|choice| row(choice, &mut symbols))
             .collect();
-        regions.sort_by(|one, other| {
-            (&one.region, one.from_trips).cmp(&(&other.region, other.from_trips))
-        });
-        Self {
-            adapt,
-            lost_ns: choices.lost_ns,
-            regions,
-        }
+        regions.sort_by(|one, other| one.region.cmp(&other.region));
+        Self { regions }
     }
 
     /// All in one sentence.
@@ -66,11 +49,7 @@ impl Chosen {
             .filter(|row| row.threads < row.all)
             .count();
         let all = self.regions.len();
-        let cost = match self.adapt {
-            true => format!("; trying cost {}", duration(self.lost_ns)),
-            false => String::new(),
-        };
-        format!("{smaller} of {all} regions got smaller teams{cost}; --verbose tells which")
+        format!("{smaller} of {all} regions got smaller teams; --verbose tells which")
     }
 
     /// A line for each region.
@@ -79,44 +58,26 @@ impl Chosen {
         if lines.is_empty() {
             lines.push(self.sentence());
         }
-        if self.adapt {
-            lines.push(format!("trying teams cost {}", duration(self.lost_ns)));
-        }
         lines
     }
 }
 
 impl Row {
     fn line(&self) -> String {
-        let trips = self.from_trips.map_or_else(String::new, |from| {
-            format!(
-                ", {from} to {} trips",
-                from.saturating_mul(2).saturating_sub(1).max(from)
-            )
-        });
-        let executions = match self.executions {
-            1 => "1 execution".to_owned(),
-            executions => format!("{executions} executions"),
-        };
-        let trials = match (self.trials, self.changes) {
-            (0, _) => String::new(),
-            (trials, changes) => format!(", {trials} trials, {changes} of them successful"),
-        };
         format!(
-            "{}{trips}: {} of {} threads, because {}; {executions}{trials}",
+            "{}: {} of {} threads, because {}; {}",
             self.region,
             self.threads,
             self.all,
-            reason(self.why, self.trials)
+            reason(self.why),
+            plural(self.executions, "execution")
         )
     }
 }
 
-fn reason(why: &str, trials: u32) -> &'static str {
+fn reason(why: &str) -> &'static str {
     match why {
         "advice" => "of the advice",
-        "trial" if trials == 0 => "there was no time to try others",
-        "trial" => "that was best",
         "program" => "the program says so",
         "asked" => {
             "the program asks for omp_get_max_threads just before (OMP_DYNAMIC=true says that fewer will do)"
@@ -134,32 +95,24 @@ fn row(choice: &Choice, symbols: &mut Symbols) -> Row {
         all: choice.all,
         threads: choice.threads,
         executions: choice.executions,
-        trials: choice.trials,
-        changes: choice.changes,
-        from_trips: choice.class.map(|class| match class {
-            0 => 0,
-            class => 1_u64.checked_shl(u32::from(class) - 1).unwrap_or(u64::MAX),
-        }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathomp_adapt::Why;
+    use fathomp_teams::Why;
 
     #[test]
     fn every_reason_has_words() {
         for why in [
             Why::Advice,
-            Why::Trial,
             Why::Program,
             Why::Asked,
             Why::Counts,
             Why::ThreadData,
         ] {
-            assert!(!reason(why.word(), 1).is_empty());
+            assert!(!reason(why.word()).is_empty());
         }
-        assert_ne!(reason("trial", 0), reason("trial", 1));
     }
 }

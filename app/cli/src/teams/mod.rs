@@ -1,7 +1,7 @@
-//! Runs whose teams are decided: by advice, by trying, or both.
+//! Runs whose teams are decided by advice.
 //!
 //! The launcher reads advice and checks which program it is for; the runtime gets a short table
-//! ([`fathomp_adapt::Table`]), and leaves what it chose in a file.
+//! ([`fathomp_teams::Table`]), and leaves what it chose in a file.
 
 mod advice;
 mod chosen;
@@ -12,7 +12,7 @@ use crate::plan::{self, Planned};
 use crate::program::Program;
 use crate::voice::Voice;
 use advice::{For, UnfitAdvice};
-use fathomp_adapt::{Choices, Table};
+use fathomp_teams::{Choices, Table};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -26,8 +26,6 @@ const CHOICES: &str = "choices";
 #[derive(Debug)]
 pub(crate) struct Decided {
     directory: TempDir,
-    advised: bool,
-    adapt: bool,
     verbose: bool,
     /// Tells the runtime how much executions have to do before they begin.
     planned: Planned,
@@ -48,27 +46,23 @@ impl Decided {
         program: &Program,
         voice: Voice,
     ) -> Result<Option<Self>, Failure> {
-        if !teams.is_something() {
+        let Some(path) = &teams.advice else {
             return Ok(None);
-        }
+        };
         let temporary = |error: &std::io::Error| Failure::unwritable(&std::env::temp_dir(), error);
         let directory = tempfile::Builder::new()
             .prefix("fathomp-teams-")
             .tempdir()
             .map_err(|error| temporary(&error))?;
-        if let Some(path) = &teams.advice {
-            let (table, doubt) = advice::table(path, &For::new(program))?;
-            if let Some(doubt) = doubt {
-                voice.warn(doubt);
-            }
-            let file = directory.path().join(TABLE);
-            fs::write(file, table.to_text()).map_err(|error| temporary(&error))?;
+        let (table, doubt) = advice::table(path, &For::new(program))?;
+        if let Some(doubt) = doubt {
+            voice.warn(doubt);
         }
+        let file = directory.path().join(TABLE);
+        fs::write(file, table.to_text()).map_err(|error| temporary(&error))?;
         fs::write(directory.path().join(CHOICES), "").map_err(|error| temporary(&error))?;
         Ok(Some(Self {
             directory,
-            advised: teams.advice.is_some(),
-            adapt: teams.adapt,
             verbose: teams.verbose,
             planned: plan::plan(program),
         }))
@@ -78,8 +72,7 @@ impl Decided {
     pub(crate) fn tell(&self, plan: &mut fathomp_launch::Plan) {
         let file = |name: &str| self.directory.path().join(name);
         plan.teams = fathomp_launch::Teams {
-            advice: self.advised.then(|| file(TABLE)),
-            adapt: self.adapt,
+            advice: Some(file(TABLE)),
             choices: Some(file(CHOICES)),
         };
         self.planned.tell(plan);
@@ -87,7 +80,7 @@ impl Decided {
 
     /// What was chosen, once the program has ended. Told to the user.
     pub(crate) fn finish(self, voice: Voice) -> Chosen {
-        let chosen = Chosen::new(read(&self.directory.path().join(CHOICES)), self.adapt);
+        let chosen = Chosen::new(&read(&self.directory.path().join(CHOICES)));
         if self.verbose {
             for line in chosen.lines() {
                 voice.tell(line);

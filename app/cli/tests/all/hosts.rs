@@ -254,7 +254,7 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
         "leave them out with --hosts",
     );
     refused(
-        "run --hosts a,b --adapt -- ./sum",
+        "run --hosts a,b --advice a -- ./sum",
         "leave --hosts and --transport out",
     );
 }

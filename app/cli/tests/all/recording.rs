@@ -123,7 +123,6 @@ fn settings_that_make_no_sense_are_said_before_the_program_runs() {
     for (name, value) in [
         ("FATHOMP_RING_KIB", "8M"),
         ("FATHOMP_DSM_LINES_LIMIT", "1s"),
-        ("FATHOMP_ADAPT", "yes"),
     ] {
         let mut command = fathomp(directory.path());
         command.args(line.split_whitespace()).env(name, value);

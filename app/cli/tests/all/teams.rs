@@ -1,4 +1,4 @@
-//! `fathomp run --advice` and `--adapt`: which regions get smaller teams, which keep theirs,
+//! `fathomp run --advice`: which regions get smaller teams, which keep theirs,
 //! and advice that is none, or somebody else's.
 
 use crate::common::{Ended, compile, fathomp, finish};
@@ -196,43 +196,23 @@ fn what_is_no_advice_is_refused() {
 }
 
 #[test]
-fn teams_are_tried_for_a_short_region() {
-    let built = Built::new(
-        "#include <stdio.h>\nint main(void) {\n static volatile int x;\n for (int i = 0; i < 60000; i++)\n {\n#pragma omp parallel for\n  for (int k = 0; k < 8; k++) (void)x;\n }\n return 0; }\n",
-    );
-    let answer = finish(
-        fathomp(built.directory.path())
-            .args([
-                "run",
-                "--quiet",
-                "--json",
-                "--adapt",
-                "--threads",
-                "4",
-                "--",
-            ])
-            .arg(&built.program),
-    )
-    .json();
-    let region = &answer["teams"]["regions"][0];
-    assert_eq!(region["executions"], 60_000, "{answer}");
-    assert_eq!(region["all"], 4, "{answer}");
-    // How many remain depends on what else the machine does; a simulation tests that.
-    assert!(region["threads"].as_u64() <= Some(4), "{answer}");
-    // A trial came to its end, or others were given up for what they had lost.
-    let lost = answer["teams"]["lost_ns"].as_f64();
-    assert!(
-        region["trials"].as_u64() >= Some(1) || lost > Some(0.0),
-        "{answer}"
-    );
-    assert_eq!(region["why"], "trial");
-}
-
-#[test]
 fn a_process_that_says_nothing_is_no_failure() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut command = fathomp(directory.path());
-    command.args(["run", "--adapt", "--", "sh", "-c", "kill -s KILL $$"]);
+    let built = Built::new(
+        &PROGRAM
+            .replace(
+                "return most > 1000;",
+                "raise(SIGKILL);\n    return most > 1000;",
+            )
+            .replace("#include <omp.h>", "#include <omp.h>\n#include <signal.h>"),
+    );
+    let file = built.directory.path().join("advice.json");
+    fs::write(&file, built.advice(None).to_string()).unwrap();
+    let mut command = fathomp(built.directory.path());
+    command
+        .args(["run", "--advice"])
+        .arg(file)
+        .arg("--")
+        .arg(&built.program);
     let ended = finish(&mut command);
     assert_eq!(ended.code, Some(137), "{ended:?}");
     assert!(

@@ -23,7 +23,7 @@ pub(crate) fn build(advice: Option<&Advice>) -> Option<Teams> {
     let machine = &advice.machine;
     Some(Teams {
         note: format!(
-            "For {} with {}. `fathomp run --advice` follows it, `--adapt` finds out for itself; a region that says how many threads it needs keeps them.",
+            "For {} with {}. `fathomp run --advice` follows it; a region that says how many threads it needs keeps them.",
             match machine.name.is_empty() {
                 true => "this machine".to_owned(),
                 false => words::shorten(&machine.name, 200),

@@ -98,13 +98,13 @@ prop_compose! {
         recorder in option::of(recorder()),
         paging in option::of(path()),
         trips in option::of(path()),
-        teams in (option::of(path()), any::<bool>(), option::of(path())),
+        teams in (option::of(path()), option::of(path())),
         seat in option::of((any::<u32>(), path(), any::<bool>(), option::of(path()))),
         preload in prop::collection::vec(path(), 0..3),
         tools in prop::collection::vec(path(), 0..3),
         library_path in prop::collection::vec(path(), 0..3),
     ) -> Plan {
-        let (advice, adapt, choices) = teams;
+        let (advice, choices) = teams;
         Plan {
             openmp,
             cluster,
@@ -113,7 +113,7 @@ prop_compose! {
             recorder,
             paging,
             trips,
-            teams: Teams { advice, adapt, choices },
+            teams: Teams { advice, choices },
             seat: seat.map(|(slot, board, watch, advice)| Seat { slot, board, watch, advice }),
             preload,
             tools,

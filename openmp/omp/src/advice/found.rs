@@ -1,8 +1,8 @@
 //! What is to be done about a region when it is met first.
 
 use super::asked::Advice;
-use fathomp_adapt::Advised;
 use fathomp_sys::modules;
+use fathomp_teams::Advised;
 
 /// A region's place and what the advice says of it.
 pub(super) struct Found {

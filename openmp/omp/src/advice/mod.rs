@@ -1,5 +1,5 @@
-//! How many threads regions get if the launcher was asked to see to that: by advice
-//! (`fathomp run --advice`), by trying (`--adapt`), or both.
+//! How many threads regions get if the launcher was asked to see to that, by advice
+//! (`fathomp run --advice`).
 //!
 //! A team only ever becomes smaller, and only where the program leaves its size open: a
 //! `num_threads` clause, `omp_set_num_threads` and nested regions are left alone. So are,
@@ -17,17 +17,16 @@ mod regions;
 pub(crate) use counting::Counting;
 pub(crate) use regions::Regions;
 
-use crate::encounter::Timed;
+use crate::encounter::Watched;
 use crate::icv::Icvs;
 use crate::message;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
 use crate::worker::Worker;
 use asked::Advice;
-use fathomp_adapt::{Choices, Table};
 use fathomp_launch::{Teams, of_this_process};
-use fathomp_sys::clock;
 use fathomp_sys::static_ref::AtomicRef;
+use fathomp_teams::{Choices, Table};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -39,30 +38,18 @@ static ADVICE: AtomicRef<Advice> = AtomicRef::new(None);
 
 /// Takes up what the environment asks for.
 pub(crate) fn start() {
-    let asked = match Teams::from_env(&of_this_process) {
-        Ok(asked) => asked,
-        Err(error) => {
-            message::warn(format_args!("teams are not decided: {error}"));
-            return;
-        }
-    };
-    let table = asked.advice.map(|path| {
-        read(&path).unwrap_or_else(|why| {
-            message::warn(format_args!(
-                "the advice in {} is not followed: {why}",
-                path.display()
-            ));
-            Table::default()
-        })
+    let asked = Teams::from_env(&of_this_process);
+    let Some(path) = asked.advice else { return };
+    let table = read(&path).unwrap_or_else(|why| {
+        message::warn(format_args!(
+            "the advice in {} is not followed: {why}",
+            path.display()
+        ));
+        Table::default()
     });
-    if !asked.adapt && table.is_none() {
-        return;
-    }
     let advice = Advice {
-        table: table.unwrap_or_default(),
-        adapt: asked.adapt,
+        table,
         choices: asked.choices,
-        began: clock::pair(),
     };
     ADVICE.store(Some(Box::leak(Box::new(advice))), Ordering::Release);
 }
@@ -84,16 +71,16 @@ pub(crate) fn read(path: &Path) -> Result<Table, String> {
 /// The threads that a region gets which could have `size`. Call it on the thread that
 /// encounters it, and [`ended`] with the answer when it is over.
 #[inline]
-pub(crate) fn choose(outer: &Member, icvs: &Icvs, fork: &Fork, size: &mut u32) -> Option<Timed> {
+pub(crate) fn choose(outer: &Member, icvs: &Icvs, fork: &Fork, size: &mut u32) -> Option<Watched> {
     let advice = ADVICE.load(Ordering::Acquire)?;
     regions::choose(advice, outer, icvs, fork, size)
 }
 
 /// The region has ended; it had `threads`.
 #[inline]
-pub(crate) fn ended(worker: &Worker, timed: Option<Timed>, team: &'static Team) {
-    if let Some(timed) = timed {
-        regions::ended(worker, timed, team);
+pub(crate) fn ended(worker: &Worker, watched: Option<Watched>, team: &'static Team) {
+    if let Some(watched) = watched {
+        regions::ended(worker, watched, team);
     }
 }
 
@@ -113,9 +100,7 @@ pub(crate) fn finish(worker: &Worker) {
     let (Some(path), Some(regions)) = (&advice.choices, worker.regions.take()) else {
         return;
     };
-    let per_ns = advice.began.nanos_per_tick(&clock::pair()).unwrap_or(0.0);
     let choices = Choices {
-        lost_ns: regions.lost() * per_ns,
         regions: regions.choices(),
     };
     let file = std::fs::OpenOptions::new().append(true).open(path);

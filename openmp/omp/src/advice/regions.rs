@@ -2,25 +2,19 @@
 
 use super::asked::Advice;
 use super::found;
-use crate::encounter::Timed;
+use crate::encounter::Watched;
 use crate::icv::Icvs;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
 use crate::trips;
 use crate::worker::Worker;
-use fathomp_adapt::{Account, Choice, Region, Why};
 use fathomp_sys::modules;
-use fathomp_trace::now;
+use fathomp_teams::{Choice, Why};
 
-/// Regions of a thread, told apart by size; further ones get the whole team.
-const MOST: usize = 1 << 14;
+/// Regions of a thread; further ones get the whole team.
+const REGIONS_MAX: usize = 1 << 14;
 
-/// Executions that are looked at for what they ask.
-const LOOKED: u64 = 8;
-/// Ticks.
-const LOOKING_MOST: u64 = 30_000;
-
-/// What one region is, for one size of its work.
+/// What one region is.
 struct Entry {
     key: Key,
     found: found::Found,
@@ -28,7 +22,6 @@ struct Entry {
     executions: u64,
     /// Whether it asks how many threads it has.
     counts: bool,
-    region: Option<Region>,
     threads: u32,
 }
 
@@ -37,8 +30,6 @@ struct Key {
     function: usize,
     call: usize,
     all: u32,
-    /// 1 + binary logarithm of the trips; 0 if they are not known.
-    class: u32,
 }
 
 /// All regions that a thread has met.
@@ -48,7 +39,6 @@ pub(crate) struct Regions {
     entries: Vec<Entry>,
     /// What was chosen for regions whose modules may be gone.
     past: Vec<Choice>,
-    account: Account,
     /// Of modules; addresses mean something else in another.
     generation: u32,
 }
@@ -56,20 +46,19 @@ pub(crate) struct Regions {
 impl Key {
     fn hash(self) -> usize {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        let sizes = u64::from(self.all) << 8 ^ u64::from(self.class);
-        let hash = (self.function as u64 ^ (self.call as u64).rotate_left(20) ^ sizes << 40)
-            .wrapping_mul(GOLDEN);
+        let size = u64::from(self.all) << 48;
+        let hash =
+            (self.function as u64 ^ (self.call as u64).rotate_left(20) ^ size).wrapping_mul(GOLDEN);
         (hash >> 32) as usize
     }
 }
 
 impl Regions {
-    fn new(advice: &Advice) -> Self {
+    fn new() -> Self {
         Self {
             places: vec![0; 256],
             entries: Vec::new(),
             past: Vec::new(),
-            account: Account::new(advice.began.ticks.0),
             generation: modules::generation(),
         }
     }
@@ -94,12 +83,12 @@ impl Regions {
         trips: Option<u64>,
         whole: impl Fn(&Entry) -> Option<Why>,
         size: &mut u32,
-    ) -> Option<Timed> {
+    ) -> Option<Watched> {
         let generation = modules::generation();
         if self.generation != generation {
             self.forget(generation);
         }
-        let index = self.find(key).or_else(|| self.add(advice, key, trips))?;
+        let index = self.find(key).or_else(|| self.add(advice, key))?;
         let entry = self.entries.get_mut(index)?;
         entry.executions += 1;
         if let Some(why) = whole(entry) {
@@ -107,31 +96,17 @@ impl Regions {
             entry.threads = key.all;
             return None;
         }
-        let Some(region) = &mut entry.region else {
-            let advised = entry.found.advised?;
-            entry.threads = advised.threads(trips).min(key.all);
-            // The first execution shows what the region asks for.
-            if entry.executions == 1 {
-                return Some(Timed {
-                    index: index as u32,
-                    generation,
-                    began: 0,
-                });
-            }
-            *size = entry.threads;
-            return None;
-        };
-        if let Some(threads) = region.unwatched() {
-            *size = threads.min(key.all);
-            return None;
+        let advised = entry.found.advised?;
+        entry.threads = advised.threads(trips).min(key.all);
+        // The first execution shows what the region asks for.
+        if entry.executions == 1 {
+            return Some(Watched {
+                index: index as u32,
+                generation,
+            });
         }
-        let began = now().0;
-        *size = region.choose(began, &self.account).min(key.all);
-        Some(Timed {
-            index: index as u32,
-            generation,
-            began,
-        })
+        *size = entry.threads;
+        None
     }
 
     /// Modules were unloaded: all addresses may mean something else.
@@ -144,29 +119,17 @@ impl Regions {
     }
 
     #[cold]
-    fn add(&mut self, advice: &'static Advice, key: Key, trips: Option<u64>) -> Option<usize> {
-        if self.entries.len() >= MOST {
+    fn add(&mut self, advice: &'static Advice, key: Key) -> Option<usize> {
+        if self.entries.len() >= REGIONS_MAX {
             return None;
         }
         let found = found::find(advice, key.function, key.call);
-        let advised = found
-            .advised
-            .map_or(key.all, |advised| advised.threads(trips));
-        let region = advice.adapt.then(|| {
-            let seed = key.hash() as u32;
-            Region::new(key.all, advised.min(key.all), seed)
-        });
         self.entries.push(Entry {
             key,
-            why: if advice.adapt {
-                Why::Trial
-            } else {
-                Why::Advice
-            },
+            why: Why::Advice,
             found,
             executions: 0,
             counts: false,
-            region,
             threads: key.all,
         });
         if self.entries.len() * 2 > self.places.len() {
@@ -192,11 +155,6 @@ impl Regions {
         }
     }
 
-    /// Time lost by trying, in ticks.
-    pub(super) fn lost(&self) -> f64 {
-        self.account.lost()
-    }
-
     /// What is chosen now.
     pub(super) fn choices(&self) -> Vec<Choice> {
         let past = self.past.iter().cloned();
@@ -206,16 +164,11 @@ impl Regions {
 
 impl Entry {
     fn choice(&self) -> Choice {
-        let region = self.region.as_ref().filter(|_| self.why == Why::Trial);
-        let [trials, changes] = region.map_or([0; 2], Region::trials);
         Choice {
             why: self.why,
             all: self.key.all,
-            threads: region.map_or(self.threads, Region::threads),
+            threads: self.threads,
             executions: self.executions,
-            trials,
-            changes,
-            class: self.key.class.checked_sub(1).map(|class| class as u8),
             function: self.found.function,
             call: self.found.call,
             module: self.found.module.clone(),
@@ -244,7 +197,7 @@ pub(super) fn choose(
     icvs: &Icvs,
     fork: &Fork,
     size: &mut u32,
-) -> Option<Timed> {
+) -> Option<Watched> {
     if *size < 2 || fork.threads != 0 || outer.team().level() != 0 {
         return None;
     }
@@ -257,48 +210,27 @@ pub(super) fn choose(
         function: fork.function.address(),
         call: fork.call,
         all: *size,
-        // Advice has steps of its own.
-        class: match trips {
-            Some(trips) if advice.adapt => trips.checked_ilog2().map_or(1, |log| log + 2),
-            _ => 0,
-        },
     };
     let asked = worker.asked_for_most.get() != 0;
     if asked {
         worker.asked_for_most.set(0);
     }
     worker.regions.with(|regions| {
-        let regions = regions.get_or_insert_with(|| Box::new(Regions::new(advice)));
+        let regions = regions.get_or_insert_with(|| Box::new(Regions::new()));
         regions.choose(advice, key, trips, |entry| entry.whole(icvs, asked), size)
     })
 }
 
 /// See [`super::ended`].
 #[inline(never)]
-pub(super) fn ended(worker: &Worker, timed: Timed, team: &'static Team) {
-    let threads = team.size();
-    let end = now().0;
-    let time = end.saturating_sub(timed.began);
+pub(super) fn ended(worker: &Worker, watched: Watched, team: &'static Team) {
     worker.regions.with(|regions| {
         if let Some(regions) = regions
-            && regions.generation == timed.generation
-            && let Some(entry) = regions.entries.get_mut(timed.index as usize)
+            && regions.generation == watched.generation
+            && let Some(entry) = regions.entries.get_mut(watched.index as usize)
         {
-            if entry.executions <= LOOKED {
-                let mut members = (0..threads).map(|index| team.member(index));
-                entry.counts |= members.any(|member| member.worker().counting.is_odd());
-            }
-            let Some(region) = &mut entry.region else {
-                return;
-            };
-            let trying = region.is_trying();
-            region.ended(threads, time, &mut regions.account);
-            if trying {
-                // Looking at what was tried takes time, too; if it takes more than some ten
-                // microseconds, the thread was interrupted.
-                let looking = now().0.saturating_sub(end);
-                regions.account.charge(looking.min(LOOKING_MOST) as f64);
-            }
+            let mut members = (0..team.size()).map(|index| team.member(index));
+            entry.counts |= members.any(|member| member.worker().counting.is_odd());
         }
     });
 }

@@ -6,7 +6,6 @@ use super::span::Spans;
 use crate::icv::ProcBind;
 use crate::parallel::Fork;
 use crate::team::{Member, Team};
-use fathomp_adapt::Table;
 use fathomp_core_arbiter::cores::CORES_MAX;
 use fathomp_core_arbiter::learn::Times;
 use fathomp_core_arbiter::observer::{Beginning, Observer};
@@ -15,6 +14,7 @@ use fathomp_core_arbiter::{Activity, Board, Claim, Cores, Slot, Speedup};
 use fathomp_sys::affinity::{self, CpuSet};
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::modules;
+use fathomp_teams::Table;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -2,9 +2,9 @@
 //! program reads, or that were edited by hand.
 
 use crate::target::{Said, Shape, Target, about, check_sentence};
-use fathomp_adapt::{Advised, Choice, Choices, Table, TableModule, Why};
 use fathomp_advise::Advice;
 use fathomp_regions::{Body, BodyKind, Expr, Leaf, Op, Regions};
+use fathomp_teams::{Advised, Choice, Choices, Table, TableModule, Why};
 use fathomp_trips::{
     BodyPlan, Identity, Inputs, ModulePlan, Plan, Program, Slot, SlotKind, Step, WordPlan, compile,
     dry, total, words,
@@ -322,20 +322,16 @@ fn table(input: &[u8]) -> Said {
 
 fn choices_seeds() -> Vec<Vec<u8>> {
     let choice = Choice {
-        why: Why::Trial,
+        why: Why::Advice,
         all: 4,
         threads: 2,
         executions: 100,
-        trials: 7,
-        changes: 1,
-        class: Some(3),
         function: 0x1234,
         call: 0x4321,
         module: "/src/the solver".to_owned(),
     };
     let choices = Choices {
         regions: vec![choice],
-        lost_ns: 12.5,
     };
     vec![choices.to_text().into_bytes()]
 }
@@ -344,7 +340,6 @@ fn choices(input: &[u8]) -> Said {
     let text = String::from_utf8_lossy(input);
     match Choices::from_text(&text) {
         Ok(choices) => {
-            assert!(choices.lost_ns.is_finite(), "a loss that is no number");
             let again = Choices::from_text(&choices.to_text()).expect("what was just written");
             assert_eq!(
                 again.regions.len(),

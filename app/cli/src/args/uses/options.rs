@@ -79,14 +79,10 @@ pub(super) const OPTIONS: &[Options] = &[
     options(NODED, &["faults"], &[Unless("every"), With(ON_NODES)]),
     options(NODED, &["emulated_time"], &[With(&["net"])]),
     options(&["run", "record"], &["threads", "command"], &[]),
-    options(
-        &["run"],
-        &["advice", "adapt", "verbose", "check_races"],
-        &[],
-    ),
+    options(&["run"], &["advice", "verbose", "check_races"], &[]),
     options(
         &["record"],
-        &["advice", "adapt", "verbose", "runtime"],
+        &["advice", "verbose", "runtime"],
         &[Without(&["measure_intrusion"])],
     ),
     options(

@@ -1,23 +1,21 @@
 //! What was chosen for each region, as the runtime tells the launcher: lines of words.
 //!
 //! ```text
-//! fathomp choices 1 LOST_NS
-//! WHY ALL THREADS EXECUTIONS TRIALS CHANGES CLASS FUNCTION CALL MODULE
+//! fathomp choices 2
+//! WHY ALL THREADS EXECUTIONS FUNCTION CALL MODULE
 //! ```
 //!
 //! A process adds its lines to what is there; every process and thread begins with a head.
 
 use std::fmt::Write as _;
 
-const HEAD: &str = "fathomp choices 1";
+const HEAD: &str = "fathomp choices 2";
 
 /// Why a region has the team that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// Advice says so.
     Advice,
-    /// It was tried, or would have been.
-    Trial,
     /// The program says how many threads the region has (`num_threads`,
     /// `omp_set_num_threads`).
     Program,
@@ -37,16 +35,10 @@ pub struct Choice {
     pub why: Why,
     /// Threads of the whole team.
     pub all: u32,
-    /// Threads that it has now unless something else is tried.
+    /// Threads that it has.
     pub threads: u32,
     /// Executions.
     pub executions: u64,
-    /// Trials that were decided.
-    pub trials: u32,
-    /// Those that changed the team.
-    pub changes: u32,
-    /// Binary logarithm of its trips; none if they are not known.
-    pub class: Option<u8>,
     /// Address of its body in the module's file.
     pub function: u64,
     /// Address of the call in the module's file; 0 if that is elsewhere.
@@ -56,11 +48,9 @@ pub struct Choice {
 }
 
 /// What one or more threads chose.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Time lost by trying, in nanoseconds, all together.
-    pub lost_ns: f64,
-    /// For each region and class.
+    /// For each region.
     pub regions: Vec<Choice>,
 }
 
@@ -73,9 +63,8 @@ pub enum ChoicesError {
 }
 
 impl Why {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 5] = [
         (Self::Advice, "advice"),
-        (Self::Trial, "trial"),
         (Self::Program, "program"),
         (Self::Asked, "asked"),
         (Self::Counts, "counts"),
@@ -94,20 +83,15 @@ impl Choices {
     /// As text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let mut text = format!("{HEAD} {:.0}\n", self.lost_ns);
+        let mut text = format!("{HEAD}\n");
         for choice in &self.regions {
-            let class = choice
-                .class
-                .map_or_else(|| "-".to_owned(), |class| class.to_string());
             let _ = writeln!(
                 text,
-                "{} {} {} {} {} {} {class} {:x} {:x} {}",
+                "{} {} {} {} {:x} {:x} {}",
                 choice.why.word(),
                 choice.all,
                 choice.threads,
                 choice.executions,
-                choice.trials,
-                choice.changes,
                 choice.function,
                 choice.call,
                 choice.module.replace('\n', "?")
@@ -123,23 +107,17 @@ impl Choices {
     pub fn from_text(text: &str) -> Result<Self, ChoicesError> {
         let mut choices = Self::default();
         for (number, line) in (1..).zip(text.lines()) {
-            let read = match line.strip_prefix(HEAD) {
-                Some(lost) => lost
-                    .trim()
-                    .parse()
-                    .ok()
-                    .filter(|lost: &f64| lost.is_finite())
-                    .map(|lost| choices.lost_ns += lost),
-                None => choice(line).map(|choice| choices.regions.push(choice)),
-            };
-            read.ok_or(ChoicesError::Line(number))?;
+            if line != HEAD {
+                let choice = choice(line).ok_or(ChoicesError::Line(number))?;
+                choices.regions.push(choice);
+            }
         }
         Ok(choices)
     }
 }
 
 fn choice(line: &str) -> Option<Choice> {
-    let mut words = line.splitn(10, ' ');
+    let mut words = line.splitn(7, ' ');
     let why = words.next()?;
     let (why, _) = Why::ALL.into_iter().find(|(_, word)| *word == why)?;
     Some(Choice {
@@ -147,12 +125,6 @@ fn choice(line: &str) -> Option<Choice> {
         all: words.next()?.parse().ok()?,
         threads: words.next()?.parse().ok()?,
         executions: words.next()?.parse().ok()?,
-        trials: words.next()?.parse().ok()?,
-        changes: words.next()?.parse().ok()?,
-        class: match words.next()? {
-            "-" => None,
-            class => Some(class.parse().ok()?),
-        },
         function: u64::from_str_radix(words.next()?, 16).ok()?,
         call: u64::from_str_radix(words.next()?, 16).ok()?,
         module: words.next()?.to_owned(),
@@ -166,15 +138,11 @@ mod tests {
     #[test]
     fn choices_survive_their_text_and_add_up() {
         let one = Choices {
-            lost_ns: 40.0,
             regions: vec![Choice {
-                why: Why::Trial,
+                why: Why::Advice,
                 all: 8,
                 threads: 1,
                 executions: 12,
-                trials: 3,
-                changes: 2,
-                class: Some(9),
                 function: 0x1234,
                 call: 0,
                 module: "/a b/c".to_owned(),
@@ -183,12 +151,12 @@ mod tests {
         let text = one.to_text();
         assert_eq!(Choices::from_text(&text), Ok(one.clone()));
         let twice = Choices::from_text(&(text.clone() + &text)).unwrap();
-        assert_eq!((twice.lost_ns, twice.regions.len()), (80.0, 2));
+        assert_eq!(twice.regions.len(), 2);
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["x", "fathomp choices 1 inf", "trial 1 1 1 1 1 - 0 0"] {
+        for text in ["x", "fathomp choices 1", "advice 1 1 1 0 0"] {
             assert_eq!(
                 Choices::from_text(text),
                 Err(ChoicesError::Line(1)),
