@@ -26,13 +26,17 @@ mod study;
 mod teams;
 mod voice;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use fathomp_types::text::one_line;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// Lines of help are no longer.
+const HELP_COLUMNS: usize = 100;
+
 fn main() -> ExitCode {
-    let matches = args::Arguments::command().get_matches();
+    let width = terminal_size::terminal_size().map_or(HELP_COLUMNS, |(width, _)| width.0.into());
+    let matches = args::grouped(width.min(HELP_COLUMNS)).get_matches();
     let arguments =
         args::Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let code = match commands::carry_out(arguments, &matches) {

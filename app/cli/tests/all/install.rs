@@ -11,10 +11,9 @@ fn commands(directory: &Path, of: &str) -> Vec<String> {
     let help = run(directory, &format!("{of} --help"));
     help.succeeded();
     let text = help.text();
-    let listed = text.split("Commands:\n").nth(1).unwrap_or_default();
+    let listed = text.split("Options:\n").next().unwrap_or_default();
     listed
         .lines()
-        .take_while(|line| !line.is_empty())
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")

@@ -184,8 +184,9 @@ impl Grid {
     }
 }
 
-/// `text` in paragraphs of at most `width` columns.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+/// `text` in lines of at most `width` columns, of which all but the first begin with `indent`.
+#[must_use]
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     let width = readable(width);

@@ -20,7 +20,7 @@ pub use crate::units::{bytes, duration, percent, short_count};
 pub use advice::advice;
 pub use evaluation::evaluation;
 pub use executions::executions;
-pub use grid::{Grid, NO_TERMINAL};
+pub use grid::{Grid, NO_TERMINAL, wrapped};
 pub use nodes::nodes;
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
@@ -31,7 +31,7 @@ pub use skyline::{SkylineOptions, gang, skyline};
 pub use spark::Glyphs;
 pub use validation::validation;
 
-use grid::{WIDTH_MIN, readable, wrapped};
+use grid::{WIDTH_MIN, readable};
 
 /// `text` on one line, with what could command a terminal replaced.
 pub(crate) fn printable(text: &str) -> String {
