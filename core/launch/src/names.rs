@@ -76,7 +76,7 @@ variables! { ALL:
     }
     FAULTS = "FATHOMP_DSM_FAULTS" {
         values: "userfault, mprotect", default: "the faster one here",
-        set_by: "`--faults`", read_by: "node",
+        set_by: "`--fault-detection`", read_by: "node",
         "How nodes notice accesses to pages that they do not have."
     }
     PLAIN = "FATHOMP_DSM_PLAIN" {
@@ -121,7 +121,7 @@ variables! { ALL:
     }
     LINES_LIMIT = "FATHOMP_DSM_LINES_LIMIT" {
         values: "milliseconds", default: "0, no limit",
-        set_by: "`sharing --limit`", read_by: "node",
+        set_by: "`sharing --timeout`", read_by: "node",
         "How long a program runs while its nodes note what they write and read."
     }
     RECORD = "FATHOMP_RECORD" {

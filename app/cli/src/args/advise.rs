@@ -32,7 +32,7 @@ pub(crate) struct Advise {
     pub(crate) weights: Option<PathBuf>,
     /// Give fewer threads where that costs at most this part of a region's time.
     #[arg(long, value_name = "PART", default_value_t = 0.02, value_parser = part)]
-    pub(crate) worthwhile: f64,
+    pub(crate) min_gain: f64,
     /// Print changes to the source instead, as a unified diff: num_threads and if clauses.
     #[arg(long, conflicts_with = "json")]
     pub(crate) patch: bool,

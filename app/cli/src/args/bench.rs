@@ -112,7 +112,7 @@ pub(crate) struct Bench {
     /// What the others are compared with: a runtime, or a column such as
     /// gcc+libgomp [default: fathomp].
     #[arg(long, value_name = "NAME")]
-    pub(crate) subject: Option<String>,
+    pub(crate) baseline: Option<String>,
     /// Exit with 1 if the subject costs more than the best of the others on
     /// the whole, or more than 1.3 times as much in one case; with dsm, if
     /// something costs more than it should.
@@ -188,7 +188,7 @@ impl Bench {
             (self.target_us != TARGET_US, "--target-us"),
             (self.full, "--full"),
             (!self.simulated.is_empty(), "--simulated"),
-            (self.subject.is_some(), "--subject"),
+            (self.baseline.is_some(), "--baseline"),
             (self.format != FormatArg::Table, "--format"),
             (
                 self.nodes.is_some() && self.net.is_none() && !self.on.are_asked_for(),

@@ -15,7 +15,7 @@ pub(crate) struct Calibrate {
     pub(crate) threads: Option<ThreadList>,
     /// Measure again even if this machine has been measured before.
     #[arg(long)]
-    pub(crate) fresh: bool,
+    pub(crate) recalibrate: bool,
     /// Replace an existing file.
     #[arg(long)]
     pub(crate) force: bool,

@@ -21,10 +21,9 @@ pub(crate) struct Cluster {
     #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
     pub(crate) dsm_memory: u32,
     /// How nodes notice accesses to pages that are not there [default: userfault,
-    /// where the kernel has it]. Alone, with `record --paging`: record every page
-    /// fault of the program.
-    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, default_missing_value = "every")]
-    pub(crate) faults: Option<Faults>,
+    /// where the kernel has it].
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) fault_detection: Option<Faults>,
     /// Leave pages at their first home and fetch them one by one, so that
     /// faults are counted as the SDP models of such systems count them.
     #[arg(long)]
@@ -46,7 +45,7 @@ impl Cluster {
         nodes: 1,
         dsm: Protocol::Home,
         dsm_memory: DIFF_MEMORY_MIB,
-        faults: None,
+        fault_detection: None,
         dsm_plain: false,
         net: None,
         emulated_time: false,
@@ -74,17 +73,14 @@ pub(crate) enum Faults {
     Userfault,
     /// By protections of the program's mappings.
     Mprotect,
-    /// As without this option; every page fault is recorded (with record --paging).
-    Every,
 }
 
 impl Faults {
-    /// How nodes notice accesses, if that is what is asked for.
-    pub(crate) fn of_nodes(self) -> Option<fathomp_launch::Faults> {
+    /// As nodes are told.
+    pub(crate) fn of_nodes(self) -> fathomp_launch::Faults {
         match self {
-            Self::Userfault => Some(fathomp_launch::Faults::Userfault),
-            Self::Mprotect => Some(fathomp_launch::Faults::Mprotect),
-            Self::Every => None,
+            Self::Userfault => fathomp_launch::Faults::Userfault,
+            Self::Mprotect => fathomp_launch::Faults::Mprotect,
         }
     }
 }

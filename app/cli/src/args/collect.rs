@@ -20,7 +20,7 @@ pub(crate) struct Collect {
     pub(crate) key: Option<String>,
     /// Size the recording may reach, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub(crate) limit: u64,
+    pub(crate) max_size: u64,
     /// Where programs and their collector meet; set by `fathomp record`.
     #[arg(long, value_name = "DIR", hide = true, conflicts_with = "listen")]
     pub(crate) live: Option<PathBuf>,

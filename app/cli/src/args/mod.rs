@@ -6,6 +6,7 @@ mod bench;
 mod calibrate;
 mod cluster;
 mod collect;
+mod groups;
 mod hosts;
 mod install;
 mod label;
@@ -36,6 +37,7 @@ pub(crate) use bench::{Bench, FormatArg};
 pub(crate) use calibrate::Calibrate;
 pub(crate) use cluster::{Cluster, Faults};
 pub(crate) use collect::Collect;
+pub(crate) use groups::grouped;
 pub(crate) use hosts::{NotOnHosts, OnHosts, Transport, WireFloor};
 pub(crate) use install::{Completions, Man};
 pub(crate) use label::Label;
@@ -211,9 +213,8 @@ impl Command {
         let (on, cluster, teams) = match self {
             Self::Run(run) => (&run.on, &run.cluster, &run.teams),
             Self::Record(record) => {
-                let every_fault = record.cluster.faults == Some(Faults::Every);
                 if record.on.are_asked_for()
-                    && let Some(sentence) = record.paging.contradiction_on_hosts(every_fault)
+                    && let Some(sentence) = record.paging.contradiction_on_hosts()
                 {
                     return Some(sentence);
                 }
@@ -223,9 +224,9 @@ impl Command {
             Self::Sharing(sharing) => return sharing.not_on.contradiction(),
             Self::Calibrate(calibrate) => {
                 let cluster = &calibrate.cluster;
-                if cluster.faults.is_some() && calibrate.on.are_asked_for() {
+                if cluster.fault_detection.is_some() && calibrate.on.are_asked_for() {
                     return Some(
-                        "how hosts notice accesses is theirs to choose: leave --faults or --hosts out",
+                        "how hosts notice accesses is theirs to choose: leave --fault-detection or --hosts out",
                     );
                 }
                 return on_hosts_alone(&calibrate.on, cluster.net, cluster.emulated_time);
@@ -267,7 +268,6 @@ impl Command {
             return Some(sentence);
         }
         let cluster = self.cluster()?;
-        let every_fault = cluster.faults == Some(Faults::Every);
         let teams = match self {
             Self::Run(run) => Some(&run.teams),
             Self::Record(record) => Some(&record.teams),
@@ -277,27 +277,19 @@ impl Command {
         if let Some(sentence) = teams.and_then(|teams| teams.contradiction(nodes)) {
             return Some(sentence);
         }
-        match self {
-            Self::Record(record) => {
-                if let Some(sentence) = record.paging.contradiction(every_fault) {
-                    return Some(sentence);
-                }
-                let needs_ours = nodes > 1
-                    || record.accesses
-                    || record.on.are_asked_for()
-                    || record.teams.is_something();
-                if record.runtime != RuntimeArg::Fathomp && needs_ours {
-                    return Some(
-                        "only fathomp's runtime runs programs on several nodes and hosts and chooses teams: leave --runtime out, or what asks for those",
-                    );
-                }
+        if let Self::Record(record) = self {
+            if let Some(sentence) = record.paging.contradiction() {
+                return Some(sentence);
             }
-            _ if every_fault => {
+            let needs_ours = nodes > 1
+                || record.accesses
+                || record.on.are_asked_for()
+                || record.teams.is_something();
+            if record.runtime != RuntimeArg::Fathomp && needs_ours {
                 return Some(
-                    "--faults alone records every page fault, which `fathomp record --paging` does: name how nodes notice accesses here, --faults userfault or --faults mprotect",
+                    "only fathomp's runtime runs programs on several nodes and hosts and chooses teams: leave --runtime out, or what asks for those",
                 );
             }
-            _ => {}
         }
         let one_node = cluster.nodes == 1;
         let threads = self.threads().map_or(1, |ThreadCount(count)| count);
@@ -373,7 +365,7 @@ pub(crate) struct Record {
     /// Size the recording may reach, in MiB; beyond it, executions of a
     /// region are summed and details left out.
     #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub(crate) limit: u64,
+    pub(crate) max_size: u64,
     /// With --nodes or --hosts: also record which pages each thread accesses between
     /// synchronisations, for `fathomp simulate`. One thread on each node; every
     /// first access traps, so that times mean little.

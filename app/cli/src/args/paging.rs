@@ -11,10 +11,12 @@ use fathomp_paging::setup::Writer;
 pub(crate) struct Paging {
     /// Also record paging: when each thread computes, does I/O or communicates, and its
     /// page faults, page-ins and switches meanwhile. For any program, its threads and its
-    /// children, with or without OpenMP; with --hosts, of all hosts in one picture. `--faults`
-    /// records every page fault as well.
+    /// children, with or without OpenMP; with --hosts, of all hosts in one picture.
     #[arg(long)]
     pub(crate) paging: bool,
+    /// Record every page fault as well: its moment, address and instruction.
+    #[arg(long)]
+    pub(crate) record_faults: bool,
     /// How records get from the program to the disk [default: shared]: task (each thread
     /// writes), striped:DIR,DIR (helper threads write), message or shared (a process of
     /// its own writes), collector (one for all nodes), HOST:PORT (`fathomp collect` there).
@@ -85,10 +87,10 @@ impl Paging {
     }
 
     /// Says which of these options cannot be used on several hosts, if there is one.
-    pub(super) fn contradiction_on_hosts(&self, every_fault: bool) -> Option<&'static str> {
-        if self.paging && every_fault {
+    pub(super) fn contradiction_on_hosts(&self) -> Option<&'static str> {
+        if self.paging && self.record_faults {
             return Some(
-                "single page faults are recorded on one machine: leave --faults, or --hosts and --transport, out",
+                "single page faults are recorded on one machine: leave --record-faults, or --hosts and --transport, out",
             );
         }
         if self.measure_intrusion.is_some() {
@@ -102,8 +104,8 @@ impl Paging {
     }
 
     /// What does not go together.
-    pub(super) fn contradiction(&self, every_fault: bool) -> Option<&'static str> {
-        if let Some(sentence) = self.without_paging(every_fault) {
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        if let Some(sentence) = self.without_paging() {
             return Some(sentence);
         }
         let names = self.writer.as_ref().map_or(&[][..], WriterList::names);
@@ -123,7 +125,7 @@ impl Paging {
     }
 
     /// An option that was given without what it needs.
-    fn without_paging(&self, every_fault: bool) -> Option<&'static str> {
+    fn without_paging(&self) -> Option<&'static str> {
         if self.paging {
             let writers = self.writer.as_ref().map_or(&[][..], WriterList::names);
             let is_remote = |way: &WriterName| matches!(way, WriterName::Writer(Writer::Remote(_)));
@@ -146,8 +148,8 @@ impl Paging {
                 "--sample shapes what is recorded of paging: give --paging with it",
             ),
             (
-                every_fault,
-                "--faults records every page fault: give --paging with it (or say how nodes notice accesses: --faults userfault or --faults mprotect)",
+                self.record_faults,
+                "--record-faults records every page fault: give --paging with it",
             ),
             (
                 self.tasks.is_some(),

@@ -19,7 +19,7 @@ use std::time::Duration;
 #[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Predict {
     /// Recordings of one program, best at 1 and several threads.
-    #[arg(value_name = "RECORDING", required_unless_present_any = ["counts", "evaluate", "from", "hosts", "hostfile"], conflicts_with_all = ["hosts", "hostfile"])]
+    #[arg(value_name = "RECORDING", required_unless_present_any = ["counts", "evaluate", "load", "hosts", "hostfile"], conflicts_with_all = ["hosts", "hostfile"])]
     pub(crate) recordings: Vec<PathBuf>,
     /// Machine facts written by `fathomp calibrate` [default: prices of
     /// constructs are extrapolated from the recordings alone].
@@ -62,7 +62,7 @@ pub(crate) struct Evaluating {
     pub(crate) evaluate: bool,
     /// The same from what --save kept, without running anything.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["recordings", "at", "validate", "counts", "model", "cores", "save", "programs", "budget"])]
-    pub(crate) from: Option<PathBuf>,
+    pub(crate) load: Option<PathBuf>,
     /// Programs: workloads or suites.
     #[arg(
         long,
@@ -84,7 +84,7 @@ pub(crate) struct Evaluating {
     /// Time for all runs, such as 10min or 90s.
     #[arg(long, value_name = "TIME", default_value = "10min")]
     pub(crate) budget: Budget,
-    /// Keep recordings in this directory, for --from.
+    /// Keep recordings in this directory, for --load.
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
     /// How utilisation by further cores is defined: the part that they add of what they
@@ -93,7 +93,7 @@ pub(crate) struct Evaluating {
     pub(crate) utilisation: UtilisationName,
     /// Also use runs that other programs disturbed.
     #[arg(long)]
-    pub(crate) disturbed: bool,
+    pub(crate) include_noisy: bool,
     /// Weights of the published score, a JSON file.
     #[arg(long, value_name = "FILE")]
     pub(crate) weights: Option<PathBuf>,
@@ -181,10 +181,10 @@ pub(crate) struct Sdp {
     /// or "fit", to fit it to observed speedups; above 1, faults alone do not explain the
     /// time [default: 0,0.25,0.5,0.75,1].
     #[arg(long, value_name = "LIST", requires = "model")]
-    pub(crate) f: Option<Fractions>,
+    pub(crate) serial_fraction: Option<Fractions>,
     /// For nodes: terms to leave out, such as imbalance,contention.
     #[arg(long, value_name = "LIST", requires = "cluster")]
-    pub(crate) without: Option<Without>,
+    pub(crate) omit_terms: Option<Without>,
     /// Bytes that a diff sent to its home stands for [default: a page].
     #[arg(long, value_name = "BYTES", requires = "cluster", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) diff_bytes: Option<u32>,
@@ -193,7 +193,7 @@ pub(crate) struct Sdp {
 impl Sdp {
     /// Terms of our model of nodes that are left out.
     pub(crate) fn left_out(&self) -> NodesTerms {
-        let named = self.without.map(|Without(terms)| terms);
+        let named = self.omit_terms.map(|Without(terms)| terms);
         named.unwrap_or_default()
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Share {
     pub(crate) keep_teams: bool,
     /// With --strategy gang or --compare: how long each program has the machine, in ms.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) slice: u32,
+    pub(crate) time_slice: u32,
     /// Where the programs' outputs go, a file for each (1-NAME.out, 1-NAME.err).
     #[arg(long, value_name = "DIR", default_value = "share")]
     pub(crate) directory: PathBuf,

@@ -19,7 +19,7 @@ pub(crate) struct Sharing {
     /// End the program after so many seconds; what it did until then is reported. 0 lets
     /// it run to its end.
     #[arg(long, value_name = "SECONDS", default_value_t = LIMIT_S)]
-    pub(crate) limit: u32,
+    pub(crate) timeout: u32,
     /// Machine facts written by `fathomp calibrate`, for what a contended line costs
     /// [default: this machine is measured].
     #[arg(long, value_name = "FILE")]

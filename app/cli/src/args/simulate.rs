@@ -41,7 +41,7 @@ pub(crate) struct Simulate {
     pub(crate) page_bytes: PageSizes,
     /// Which size of pages would be best: a table for both protocols, with the powers of two up
     /// to 2 MiB, from 64 bytes on if lines were recorded (`record --accesses --lines`).
-    #[arg(long, conflicts_with_all = ["page_bytes", "dsm", "each"])]
+    #[arg(long, conflicts_with_all = ["page_bytes", "dsm", "per_node"])]
     pub(crate) granularity: bool,
     /// The network: its latency in us and bandwidth in MB/s, such as 62.5,103.4; or
     /// a cluster, whose prices count too: gige_amd, gige_amd_mcbench,
@@ -64,7 +64,7 @@ pub(crate) struct Simulate {
     pub(crate) sequential: Option<Seconds>,
     /// Also show each node.
     #[arg(long)]
-    pub(crate) each: bool,
+    pub(crate) per_node: bool,
 }
 
 /// Sizes of pages in bytes, ascending.

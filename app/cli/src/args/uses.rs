@@ -10,7 +10,7 @@ use super::Arguments;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory};
 use options::OPTIONS;
-use options::When::{self, Holds, Is, Unless, With, Without};
+use options::When::{self, Holds, Is, With, Without};
 
 /// Says which option was given that would change nothing, if there is one.
 pub(crate) fn unused(matches: &ArgMatches) -> Option<String> {
@@ -94,7 +94,6 @@ impl Given<'_> {
                 ))
             };
             match need {
-                Unless(value) if self.values(id).iter().all(|one| one == value) => return None,
                 With(ids) if !ids.iter().any(|id| self.has(id)) => {
                     return lacks(self.any_of(ids));
                 }
@@ -218,8 +217,8 @@ mod tests {
                 "--dsm changes nothing without --nodes, --hosts",
             ),
             (
-                "fathomp record --faults userfault -- a",
-                "--faults changes nothing without",
+                "fathomp record --fault-detection userfault -- a",
+                "--fault-detection changes nothing without",
             ),
             (
                 "fathomp run --nodes 2 --dsm-memory 9 -- a",
@@ -231,7 +230,7 @@ mod tests {
             ),
             ("fathomp share --repeat 3 -- a -- b", "without --compare"),
             (
-                "fathomp share --slice 3 -- a -- b",
+                "fathomp share --time-slice 3 -- a -- b",
                 "without --strategy gang or --compare",
             ),
             (
@@ -263,7 +262,7 @@ mod tests {
                 "without --evaluate, --hosts",
             ),
             (
-                "fathomp predict --from d --repeat 9",
+                "fathomp predict --load d --repeat 9",
                 "--repeat changes nothing without",
             ),
             (
@@ -292,9 +291,9 @@ mod tests {
     fn what_counts_is_taken() {
         for line in [
             "fathomp run --nodes 1 --dsm homeless -- a",
-            "fathomp record --paging --faults -- a",
+            "fathomp record --paging --record-faults -- a",
             "fathomp run --hosts a,b --ssh x --dsm home --start-timeout 4 -- a",
-            "fathomp share --strategy gang --slice 3 -- a -- b",
+            "fathomp share --strategy gang --time-slice 3 -- a -- b",
             "fathomp skyline r --json --tasks 0 --csv f",
             "fathomp predict --evaluate --size 2x --csv f --force --save d",
             "fathomp simulate r --net 60,100 --fault-us 9 --dsm-memory 9 --granularity",

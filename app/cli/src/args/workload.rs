@@ -138,7 +138,7 @@ pub(crate) struct Verify {
     pub(crate) runtime: Vec<RuntimeName>,
     /// Longest time for one run, in seconds.
     #[arg(long, value_name = "SECONDS", default_value = "600")]
-    pub(crate) limit: Seconds,
+    pub(crate) timeout: Seconds,
     /// Run even what seems to need more memory than there is.
     #[arg(long)]
     pub(crate) force: bool,

@@ -160,7 +160,7 @@ fn doubt(used: Option<f64>, doubtful: bool, earlier: bool) -> Option<String> {
             part * 100.0
         )),
         (None, true) => Some(format!(
-            "What this machine costs was measured several times, and {instead}; `fathomp calibrate --fresh` takes new ones if the machine has changed."
+            "What this machine costs was measured several times, and {instead}; `fathomp calibrate --recalibrate` takes new ones if the machine has changed."
         )),
         (None, false) => None,
     }

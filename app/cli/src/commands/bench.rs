@@ -41,9 +41,9 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
         true => measured(plan, voice)?,
         false => bench_simulated::documents(plan, voice)?,
     };
-    let summary = summarise(&documents, plan.subject.as_deref());
+    let summary = summarise(&documents, plan.baseline.as_deref());
     if let Some(name) = plan
-        .subject
+        .baseline
         .as_deref()
         .filter(|_| summary.subject.is_none())
     {

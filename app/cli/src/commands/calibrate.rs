@@ -40,7 +40,7 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
         0
     };
     let progress = Progress::start(voice, threads.0.len() + cluster_steps);
-    let calibrated = calibrate::machine(&unpacked, &threads.0, plan.fresh, |done| {
+    let calibrated = calibrate::machine(&unpacked, &threads.0, plan.recalibrate, |done| {
         progress.at(done, "measuring this machine");
     })?;
     let mut machine = calibrated.machine;

@@ -48,7 +48,7 @@ fn listen(plan: &Collect, address: &str, voice: Voice) -> Outcome {
     // What has come is kept whole when this is told to stop.
     let hold = StopSignalsBlocked::begin()
         .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}; try again")))?;
-    let host = Host::listen(address, &plan.output, &key, plan.limit << 20)?;
+    let host = Host::listen(address, &plan.output, &key, plan.max_size << 20)?;
     let shown = match given {
         Some(_) => "KEY".to_owned(),
         None => key,

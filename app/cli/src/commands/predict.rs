@@ -16,7 +16,7 @@ use fathomp_predict::{Outcome as Predicted, Question};
 use fathomp_report::{Input, text};
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
-    if plan.evaluating.evaluate || plan.evaluating.from.is_some() {
+    if plan.evaluating.evaluate || plan.evaluating.load.is_some() {
         return super::evaluate::evaluate_on(plan, voice);
     }
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
@@ -111,9 +111,9 @@ fn by_published(
 /// Our model of nodes' answer.
 fn by_nodes(plan: &Predict, cluster: &Cluster, at: &[u32]) -> Result<Predicted, Failure> {
     let asked = &plan.sdp;
-    if asked.counts.is_some() || asked.sequential.is_some() || asked.f.is_some() {
+    if asked.counts.is_some() || asked.sequential.is_some() || asked.serial_fraction.is_some() {
         return Err(Failure::new(
-            "our model of nodes takes work and waiting from recordings with 1 thread and on nodes: give those, without --counts, --sequential or --f",
+            "our model of nodes takes work and waiting from recordings with 1 thread and on nodes: give those, without --counts, --sequential or --serial-fraction",
         )
         .with_code(exit::USAGE));
     }
@@ -143,16 +143,19 @@ fn counted(plan: &Predict) -> Result<Counted, Failure> {
 }
 
 fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<published::Question, Failure> {
-    if model == Model::Critical && plan.f.is_some() {
+    if model == Model::Critical && plan.serial_fraction.is_some() {
         return Err(Failure::new(
-            "the critical-path model has no f: leave --f out, or ask for --model sdp-agg",
+            "the critical-path model has no f: leave --serial-fraction out, or ask for --model sdp-agg",
         )
         .with_code(exit::USAGE));
     }
     Ok(published::Question {
         model,
         protocol: plan.dsm,
-        f: plan.f.clone().map_or(F::Published, |Fractions(f)| f),
+        f: plan
+            .serial_fraction
+            .clone()
+            .map_or(F::Published, |Fractions(f)| f),
         at,
         diff_bytes: plan.diff_bytes,
     })

@@ -1,6 +1,6 @@
 //! `fathomp record`: one run, one recording; or several runs with less and less memory.
 
-use crate::args::{Faults, Record, Size, ThreadCount};
+use crate::args::{Record, Size, ThreadCount};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host::pace;
 use crate::hosts::{self, Crew, Gathered};
@@ -72,8 +72,7 @@ struct Job<'a> {
 }
 
 pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
-    let every_fault = plan.cluster.faults == Some(Faults::Every);
-    let paging = paging::Plan::new(&plan.paging, every_fault)
+    let paging = paging::Plan::new(&plan.paging)
         .map_err(|error| Failure::from(error).with_code(exit::USAGE))?;
     // What makes no sense all ranks find, before they meet.
     let threads = threads(plan)?;
@@ -194,7 +193,7 @@ impl Job<'_> {
             paging: self.paging.as_ref(),
             teams: self.teams.as_ref(),
             group,
-            limit_bytes: self.plan.limit << 20,
+            limit_bytes: self.plan.max_size << 20,
             limit: None,
             rehearsal: false,
             pace: Some(pace::SHORT),

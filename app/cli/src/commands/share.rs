@@ -71,7 +71,7 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
         advice: expected
             .as_ref()
             .map_or(Vec::new(), |all| all.files.clone()),
-        slice: Duration::from_millis(plan.slice.into()),
+        slice: Duration::from_millis(plan.time_slice.into()),
         outputs: Outputs::Discarded,
         events: plan.output.is_some(),
     };

@@ -40,7 +40,7 @@ pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
         program: &program,
         unpacked: &unpacked,
         nodes,
-        limit_s: plan.limit,
+        limit_s: plan.timeout,
         machine: machine.as_ref(),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),

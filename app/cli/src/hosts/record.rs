@@ -66,7 +66,7 @@ pub(crate) fn record(
         paging: None,
         teams: None,
         group: None,
-        limit_bytes: asked.limit << 20,
+        limit_bytes: asked.max_size << 20,
         limit: None,
         rehearsal: false,
         pace: None,
@@ -87,7 +87,7 @@ pub(crate) fn record(
     let gathered = match &paging {
         None => gathered,
         Some(plan) => {
-            let circumstances = plan.circumstances(asked.limit << 20, names.clone());
+            let circumstances = plan.circumstances(asked.max_size << 20, names.clone());
             gathered.with_paging(circumstances).map_err(launcher)?
         }
     };
@@ -97,7 +97,7 @@ pub(crate) fn record(
         output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
     }
     let beside = AskedBeside {
-        limit_bytes: asked.limit << 20,
+        limit_bytes: asked.max_size << 20,
         library: library(&unpacked, cluster).to_owned(),
         plan: planned.bytes(),
         paging,

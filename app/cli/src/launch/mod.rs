@@ -59,7 +59,7 @@ pub(crate) fn cluster_plan(cluster: Cluster) -> Plan {
         cluster: (cluster.nodes > 1).then(|| fathomp_launch::Cluster {
             protocol: cluster.dsm,
             diff_memory_mib: cluster.dsm_memory,
-            faults: cluster.faults.and_then(Faults::of_nodes),
+            faults: cluster.fault_detection.map(Faults::of_nodes),
             plain: cluster.dsm_plain,
             network: cluster.net.map(|Net(network)| network),
             ..fathomp_launch::Cluster::of(cluster.nodes)

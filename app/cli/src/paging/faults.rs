@@ -120,7 +120,7 @@ fn remarks(note: &FaultsNote) -> Vec<String> {
     }
     if note.left_out > 0 {
         remarks.push(format!(
-            "Of single page faults, the last {} of {} were left out because the recording reached its limit; give a larger --limit.",
+            "Of single page faults, the last {} of {} were left out because the recording reached its limit; give a larger --max-size.",
             note.left_out,
             note.faults + note.left_out
         ));

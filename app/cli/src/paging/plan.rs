@@ -36,7 +36,7 @@ pub(crate) fn new_key() -> io::Result<String> {
 
 impl Plan {
     /// The plan, if paging is to be recorded.
-    pub(crate) fn new(args: &Paging, every_fault: bool) -> Result<Option<Self>, SelectionError> {
+    pub(crate) fn new(args: &Paging) -> Result<Option<Self>, SelectionError> {
         if !args.paging {
             return Ok(None);
         }
@@ -58,7 +58,7 @@ impl Plan {
             writer: args.single_writer(),
             selection,
             sample: args.sample.map(|interval| interval.0),
-            every_fault,
+            every_fault: args.record_faults,
         }))
     }
 
@@ -130,10 +130,10 @@ mod tests {
 
     #[test]
     fn without_choices_everything_is_recorded() {
-        let plan = Plan::new(&args(), false).unwrap().unwrap();
+        let plan = Plan::new(&args()).unwrap().unwrap();
         assert_eq!(plan.counters(), CounterSet::ALL);
         assert_eq!(plan.activities(), Activity::ALL);
-        assert!(Plan::new(&Paging::default(), false).unwrap().is_none());
+        assert!(Plan::new(&Paging::default()).unwrap().is_none());
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let said = |set: &dyn Fn(&mut Paging)| {
             let mut args = args();
             set(&mut args);
-            let plan = Plan::new(&args, false).unwrap().unwrap();
+            let plan = Plan::new(&args).unwrap().unwrap();
             plan.contradiction_on_hosts().unwrap_or_default()
         };
         assert_eq!(said(&|_| {}), "");
@@ -172,11 +172,13 @@ mod tests {
         args.counters = Some("major_faults,page_ins".to_owned());
         args.window = Some("1s..5s".to_owned());
         args.tasks = Some("0-3".to_owned());
-        let plan = Plan::new(&args, true).unwrap().unwrap();
+        args.record_faults = true;
+        let plan = Plan::new(&args).unwrap().unwrap();
+        assert!(plan.every_fault);
         assert_eq!(plan.activities(), [Activity::Io]);
         assert_eq!(plan.counters().len(), 2);
         assert_eq!(plan.selection.to_ns, Some(5_000_000_000));
         args.states = Some("thinking".to_owned());
-        assert!(Plan::new(&args, false).is_err());
+        assert!(Plan::new(&args).is_err());
     }
 }

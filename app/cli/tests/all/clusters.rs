@@ -64,9 +64,9 @@ fn the_aggregate_model_answers_for_given_and_fitted_fractions() {
     let fractions: Vec<f64> = sweep.iter().map(|(f, _)| *f).collect();
     assert_eq!(fractions, [0.0, 0.25, 0.5, 0.75, 1.0]);
     assert!(sweep.windows(2).all(|pair| pair[0].1 > pair[1].1));
-    assert_eq!(ask("--f 0.25"), [sweep[1]]);
+    assert_eq!(ask("--serial-fraction 0.25"), [sweep[1]]);
     // Faster than any fraction can explain: nothing but overlap.
-    assert_eq!(ask("--f fit"), [sweep[0]]);
+    assert_eq!(ask("--serial-fraction fit"), [sweep[0]]);
     let text = run(
         here,
         "predict --model sdp-agg --counts c.csv --cluster infiniband_ddr4x",
@@ -79,7 +79,7 @@ fn what_makes_no_sense_is_refused() {
     let directory = two_threads();
     let here = directory.path();
     for options in [
-        "--f 0.5",
+        "--serial-fraction 0.5",
         "--at 0",
         "--dsm none",
         "--diff-bytes 0",
@@ -98,13 +98,13 @@ fn what_makes_no_sense_is_refused() {
         "predict r --model sdp-crit --cluster gige_amd --sequential 0",
         "predict r --sequential 1",
         "predict r --model nodes",
-        "predict r --model nodes --cluster gige_amd --without wrok",
-        "predict r --model nodes --cluster gige_amd --f 0",
+        "predict r --model nodes --cluster gige_amd --omit-terms wrok",
+        "predict r --model nodes --cluster gige_amd --serial-fraction 0",
         "predict r --model nodes --cluster gige_amd --sequential 1",
         "predict --counts c.csv --model nodes --cluster gige_amd",
         "predict --counts c.csv --model sdp --cluster gige_amd",
-        "predict --counts c.csv --model sdp-agg --cluster gige_amd --f 2",
-        "predict --counts c.csv --model sdp-agg --cluster gige_amd --f NaN",
+        "predict --counts c.csv --model sdp-agg --cluster gige_amd --serial-fraction 2",
+        "predict --counts c.csv --model sdp-agg --cluster gige_amd --serial-fraction NaN",
     ] {
         let ended = run(here, line);
         assert_eq!(ended.in_words().code, Some(2), "{line}: {ended:?}");

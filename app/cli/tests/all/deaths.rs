@@ -191,7 +191,7 @@ fn kill(directory: &Path, program: &Path, case: Case) {
             "1",
             "--dsm",
             protocol,
-            "--faults",
+            "--record-faults",
             faults,
             "--",
         ])
@@ -424,7 +424,9 @@ fn an_access_that_ends_a_node_is_told_unless_the_program_handles_it() {
         let ends = |mode: &str| {
             let mut command = fathomp(directory.path());
             command.args(["run", "--nodes", "2", "--threads", "1"]);
-            command.args(["--faults", scheme, "--"]).arg(&program);
+            command
+                .args(["--fault-detection", scheme, "--"])
+                .arg(&program);
             finish(command.args([mode, "1"]))
         };
         let ended = ends("stray");
@@ -466,7 +468,9 @@ fn nothing_can_be_written_behind_all_blocks_of_the_heap() {
         for (mode, by, owner) in cases {
             let mut command = fathomp(directory.path());
             command.args(["run", "--nodes", "2", "--threads", "1", "--dsm", protocol]);
-            command.args(["--faults", scheme, "--"]).arg(&program);
+            command
+                .args(["--fault-detection", scheme, "--"])
+                .arg(&program);
             let ended = finish(command.args([mode, &by.to_string()]));
             let code = if by == 0 { 128 + 11 } else { 70 };
             assert_eq!(ended.code, Some(code), "{mode} {by}: {ended:?}");

@@ -182,8 +182,8 @@ fn what_one_machine_alone_can_do_is_refused_by_name() {
     refused("--paging --measure-intrusion", "measured on one machine");
     refused("--paging --memory 64M", "leave --hosts and --transport out");
     refused(
-        "--paging --faults",
-        "recorded on one machine: leave --faults",
+        "--paging --record-faults",
+        "recorded on one machine: leave --record-faults",
     );
     refused("--paging --tasks 0-3", "--tasks node:0-3");
     refused("--paging --writer collector", "leave --writer out");
@@ -200,7 +200,7 @@ fn what_one_machine_alone_can_do_is_refused_by_name() {
 
 /// What replays of a recording count on each node.
 fn counts(directory: &Path, recording: &str) -> Vec<[u64; 7]> {
-    let line = format!("--json simulate {recording} --nodes 3 --each --net 20,1000");
+    let line = format!("--json simulate {recording} --nodes 3 --per-node --net 20,1000");
     let json = run(directory, &line).succeeded().json();
     let each = json["points"][0]["each"].as_array().unwrap().clone();
     let names = [

@@ -40,8 +40,8 @@ fn value(command: &str, option: &str) -> Option<String> {
         (_, "--cluster") => "infiniband_ddr4x".to_owned(),
         (_, "--counts") if command == "predict" => "other.csv".to_owned(),
         (_, "--model") => "sdp-crit".to_owned(),
-        (_, "--f") => "0.3".to_owned(),
-        (_, "--without") => "imbalance".to_owned(),
+        (_, "--serial-fraction") => "0.3".to_owned(),
+        (_, "--omit-terms") => "imbalance".to_owned(),
         (_, "--diff-bytes") => "64".to_owned(),
         (_, "--at" | "--cores") => "3".to_owned(),
         (_, "--class") => "S".to_owned(),
@@ -56,10 +56,10 @@ fn value(command: &str, option: &str) -> Option<String> {
         (_, "--packages" | "--has-packages" | "--repeat" | "--start-timeout" | "--sequential") => {
             "3".to_owned()
         }
-        (_, "--worthwhile") => "0.5".to_owned(),
+        (_, "--min-gain") => "0.5".to_owned(),
         (_, option) if is(&["--cc", "--cflags", "--ssh", "--mpicc"]) => format!("x{option}"),
         // Files and directories.
-        (_, "--machine" | "--overheads" | "--weights" | "--from" | "--hostfile") => {
+        (_, "--machine" | "--overheads" | "--weights" | "--load" | "--hostfile") => {
             "missing".to_owned()
         }
         (_, "--compile-commands") => "missing.json".to_owned(),

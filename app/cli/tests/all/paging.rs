@@ -244,7 +244,7 @@ fn options_that_need_paging_say_so() {
     for option in [
         "--writer task",
         "--sample 1ms",
-        "--faults",
+        "--record-faults",
         "--tasks 0-3",
         "--window 1s..5s",
         "--counters page_ins",
@@ -276,7 +276,6 @@ fn options_that_need_paging_say_so() {
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.in_words().stderr.contains(words), "{ended:?}");
     }
-    run(directory.path(), "run --faults -- true").refused(2, "record --paging");
     assert!(!directory.path().join("recording").exists());
 }
 

@@ -131,7 +131,7 @@ fn recordings_without_some_of_their_files_are_read_or_refused() {
 #[test]
 fn damaged_files_of_faults_are_read_or_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let recording = recorded(directory.path(), &["--faults"]);
+    let recording = recorded(directory.path(), &["--record-faults"]);
     let file = recording.join("paging/faults.fthf");
     let whole = fs::read(&file).unwrap();
     for cut in [0, 7, whole.len() / 2] {

@@ -123,7 +123,7 @@ fn samples_keep_to_the_tasks_and_the_part_that_were_chosen() {
 fn page_faults_have_their_moments_without_being_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     build(directory.path(), "bursts", &["-fopenmp", "-O1"]);
-    for option in ["--sample=1ms", "--faults", "--force"] {
+    for option in ["--sample=1ms", "--record-faults", "--force"] {
         let mut options = vec!["--threads", "1", "--force", option];
         options.dedup();
         record(directory.path(), &options, &["./bursts"]).succeeded();

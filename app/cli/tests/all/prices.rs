@@ -257,7 +257,7 @@ fn predictions_are_held_against_what_was_observed() {
     };
     let (time_ns, barriers_ns) = whole_ns("");
     assert!(barriers_ns > 0.0);
-    let (less_ns, none_ns) = whole_ns("--without barriers,sharing");
+    let (less_ns, none_ns) = whole_ns("--omit-terms barriers,sharing");
     assert_eq!(none_ns, 0.0);
     assert!((time_ns - less_ns - barriers_ns).abs() < 1.0);
     run(

@@ -45,7 +45,7 @@ fn both_protocols_by_both_schemes_compute_the_same() {
     for protocol in ["home", "homeless --dsm-memory 1"] {
         for faults in fault_schemes() {
             for size in ["--nodes 2", "--nodes 3", "--nodes 2 --threads 2"] {
-                let how = format!("{size} --dsm {protocol} --faults {faults}");
+                let how = format!("{size} --dsm {protocol} --fault-detection {faults}");
                 let line = format!("run {how} -- {}", program.display());
                 let ended = run(directory.path(), &line);
                 assert_eq!(ended.succeeded().text(), expected, "{how}");

@@ -51,7 +51,9 @@ fn what_two_nodes_change_in_no_order_is_named() {
     for (argument, scheme) in [(None, schemes[0]), (Some("x"), schemes[schemes.len() - 1])] {
         let mut command = fathomp(at);
         command.args(["run", "--check-races", "--nodes", "2", "--threads", "1"]);
-        command.args(["--faults", scheme, "--"]).arg(&program);
+        command
+            .args(["--fault-detection", scheme, "--"])
+            .arg(&program);
         let ended = finish(command.args(argument));
         assert_eq!(ended.in_words().code, Some(5), "{ended:?}");
         assert_eq!(ended.text(), "180 60 60\n", "{ended:?}");

@@ -104,7 +104,7 @@ fn recordings_say_how_nodes_shared_memory() {
     let alone = record("", None);
     assert!(alone["sharing"].is_null());
     assert!(alone["environment"]["FATHOMP_KEY"].is_null(), "{alone}");
-    let options = "--nodes 2 --dsm homeless --dsm-plain --faults mprotect --net 20,1000";
+    let options = "--nodes 2 --dsm homeless --dsm-plain --fault-detection mprotect --net 20,1000";
     let expected = serde_json::json!({
         "protocol": "homeless", "plain": true, "network": "20,1000", "faults": "mprotect",
     });

@@ -78,7 +78,11 @@ fn every_strategy_leaves_results_as_they_are() {
     let program = sums(path);
     let alone = run(path, &format!("run -- {} 300", program.display())).text();
     for strategy in STRATEGIES {
-        let slice = if strategy == "gang" { "--slice 5 " } else { "" };
+        let slice = if strategy == "gang" {
+            "--time-slice 5 "
+        } else {
+            ""
+        };
         let line = format!(
             "share --force {slice}--strategy {strategy} --threads 3 -o {strategy}.html -- {0} 300 -- {0} 300 -- true",
             program.display()
@@ -241,7 +245,7 @@ fn a_stop_reaches_all_of_them() {
         command
             .args(["share", "--force", "--strategy", strategy])
             .args(match strategy {
-                "gang" => &["--slice", "10000", "--"][..],
+                "gang" => &["--time-slice", "10000", "--"][..],
                 _ => &["--"],
             })
             .arg(&program)

@@ -50,7 +50,10 @@ fn a_file_is_replayed_on_each_number_of_nodes() {
     assert!(fetches_s < published_s * 1.7, "{fetches_s}");
     assert_eq!(on_two["by_region"][0]["name"], "serial part");
     assert_eq!(on_two["by_region"][0]["all"]["fetch_faults"], 4);
-    let text = run(directory.path(), "simulate f.jsonl --net gige_amd --each");
+    let text = run(
+        directory.path(),
+        "simulate f.jsonl --net gige_amd --per-node",
+    );
     let text = text.succeeded().text();
     for words in ["Speedup", "faults that fetch", "In barriers", "serial part"] {
         assert!(text.contains(words), "{text}");
@@ -171,7 +174,7 @@ fn replayed(directory: &Path, how: &str, simulated: &str) -> Vec<[u64; 13]> {
     let nodes = how.split(' ').nth(1).unwrap();
     let alone = run(directory, &format!("run --threads {nodes} -- ./program"));
     assert_eq!(recorded.succeeded().text(), alone.succeeded().text());
-    let line = format!("--json simulate accesses {simulated} --each --net 20,1000");
+    let line = format!("--json simulate accesses {simulated} --per-node --net 20,1000");
     let json: Value = run(directory, &line).succeeded().json();
     let each = json["points"][0]["each"].as_array().unwrap().clone();
     each.iter()
@@ -224,7 +227,10 @@ fn accesses_do_not_depend_on_the_protocol() {
     let from = |how: &str| replayed(directory, how, simulated);
     let homeless = from("--nodes 2 --dsm homeless");
     assert_eq!(from("--nodes 2 --dsm home"), homeless);
-    assert_eq!(from("--nodes 2 --dsm home --faults mprotect"), homeless);
+    assert_eq!(
+        from("--nodes 2 --dsm home --fault-detection mprotect"),
+        homeless
+    );
 }
 
 /// An array in blocks, of which each thread reads its neighbours' borders.

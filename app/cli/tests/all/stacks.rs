@@ -287,8 +287,9 @@ fn stacks_of_nodes_are_told_from_other_memory() {
     let directory = build(&[]);
     for scheme in common::fault_schemes() {
         let on_nodes = |arguments: &str| {
-            let line =
-                format!("run --nodes 2 --threads 1 --faults {scheme} -- ./crash {arguments}");
+            let line = format!(
+                "run --nodes 2 --threads 1 --fault-detection {scheme} -- ./crash {arguments}"
+            );
             limited(directory.path(), &line)
         };
         for (place, words) in [

@@ -131,7 +131,7 @@ fn a_suite_of_each_kind_is_verified() {
 #[test]
 fn workloads_run_on_nodes() {
     let directory = here();
-    for more in ["", " --faults mprotect"] {
+    for more in ["", " --fault-detection mprotect"] {
         let line = format!("workload run is --nodes 2 --threads 2{more}");
         let ended = run(directory.path(), &line);
         let last = last_line(ended.succeeded());
@@ -191,7 +191,7 @@ fn nonsense_is_refused_before_anything_is_built() {
         ("workload run cg --threads 0", "1 to"),
         ("workload run cg --runtime mine", "fathomp, system"),
         ("workload verify cg --threads 1,,2", ""),
-        ("workload verify cg --limit never", "number of seconds"),
+        ("workload verify cg --timeout never", "number of seconds"),
         (
             "workload list --suite spec",
             "npb, polybench, patterns and tasks",
@@ -266,7 +266,7 @@ fn verify_instead(statements: &str, how: &str) -> Ended {
          exec gcc -o \"$2\" \"$(dirname \"$0\")/body.c\"",
     );
     let cc = cc.display();
-    let line = format!("workload verify cg --cc {cc} --threads 1 --limit 5 {how}");
+    let line = format!("workload verify cg --cc {cc} --threads 1 --timeout 5 {how}");
     run(directory.path(), &line)
 }
 

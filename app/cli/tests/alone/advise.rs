@@ -173,7 +173,7 @@ fn what_cannot_be_advised_on_is_refused() {
     }
     run(directory, "advise text --machine cray-1").refused(2, "clovertown, dunnington");
     run(directory, "advise text --machine clovertown --packages 3").refused(2, "2 packages, not 3");
-    run(directory, "predict --from nowhere").refused(1, "cannot read nowhere");
+    run(directory, "predict --load nowhere").refused(1, "cannot read nowhere");
 }
 
 fn an_evaluation_can_be_repeated_without_running() {
@@ -184,7 +184,7 @@ fn an_evaluation_can_be_repeated_without_running() {
     let directory = directory.path();
     let measured = run(
         directory,
-        "--json predict --evaluate --programs gemm,mvt,jacobi-2d --size large --repeat 2 --budget 20s --disturbed --save kept -o page.html --csv lines.csv",
+        "--json predict --evaluate --programs gemm,mvt,jacobi-2d --size large --repeat 2 --budget 20s --include-noisy --save kept -o page.html --csv lines.csv",
     );
     let first = measured.succeeded().json();
     assert_eq!(first["schema"], "fathomp.evaluation");
@@ -201,7 +201,7 @@ fn an_evaluation_can_be_repeated_without_running() {
             .count()
             > 6
     );
-    let again = run(directory, "--json predict --from kept --disturbed")
+    let again = run(directory, "--json predict --load kept --include-noisy")
         .succeeded()
         .json();
     assert_eq!(first, again);

@@ -1,4 +1,4 @@
-//! `fathomp record --paging --faults`: every page fault of real programs, what each was,
+//! `fathomp record --paging --record-faults`: every page fault of real programs, what each was,
 //! and what is said where the kernel tells nothing.
 
 use crate::common::{self, Ended, compile, fathomp, finish};
@@ -53,7 +53,7 @@ fn permitted() -> Result<(), Forbidden> {
 
 fn record(directory: &Path, program: &Path) -> (Ended, FaultFacts) {
     let mut command = fathomp(directory);
-    command.args(["record", "--paging", "--faults", "--force"]);
+    command.args(["record", "--paging", "--record-faults", "--force"]);
     command.args(["-o", "recording", "--"]);
     let ended = finish(command.arg(program));
     ended.succeeded();
@@ -239,7 +239,7 @@ fn where_events_are_forbidden_that_is_said() {
     let mut command = Command::new(forbid);
     command
         .arg(env!("CARGO_BIN_EXE_fathomp"))
-        .args(["record", "--paging", "--faults", "--sample", "1ms"])
+        .args(["record", "--paging", "--record-faults", "--sample", "1ms"])
         .args(["-o", "recording", "--", "sh", "-c", "sleep 0.1; true"])
         .env("XDG_CACHE_HOME", common::cache())
         .current_dir(directory.path());

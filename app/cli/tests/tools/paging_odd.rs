@@ -297,8 +297,8 @@ fn no_events() -> Result<(), Forbidden> {
     // As seccomp of containers answers, and a kernel without them.
     for (errno, options) in [
         ("1", &["--sample", "1ms"][..]),
-        ("13", &["--faults"]),
-        ("38", &["--sample", "1ms", "--faults"]),
+        ("13", &["--record-faults"]),
+        ("38", &["--sample", "1ms", "--record-faults"]),
     ] {
         let options = [options, &["--force"]].concat();
         let recorder = recorder(directory.path(), &options, &["./family", "busy"]);

@@ -341,7 +341,7 @@ fn found(at: &Path, case: &Case) -> serde_json::Value {
     let program = compile_with(case.compiler, at, &name, case.source, &options);
     let mut command = fathomp(at);
     command.args(["sharing", "--json", "--nodes", case.nodes]);
-    command.args(["--limit", case.seconds, "--"]).arg(program);
+    command.args(["--timeout", case.seconds, "--"]).arg(program);
     let ended = finish(command.args(case.arguments));
     ended.succeeded().json()
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum FaultsError {
     /// The system does not let it be read.
-    #[error("cannot read {}: {source}; record with --faults to have it", path.display())]
+    #[error("cannot read {}: {source}; record with --record-faults to have it", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -13,12 +13,10 @@ pub(super) enum When {
         &'static [&'static str],
         &'static [&'static str],
     ),
-    /// It has a value of its own for which the rest is not asked.
-    Unless(&'static str),
     /// The text of an option holds this sign; what that is called.
     Holds(&'static str, char, &'static str),
 }
-use When::{Holds, Is, Unless, With, Without};
+use When::{Holds, Is, With, Without};
 
 /// Some options of some commands.
 pub(super) struct Options {
@@ -57,7 +55,7 @@ const NODED: &[&str] = &[
     "workload verify",
 ];
 const MEASURED: &[&str] = &["evaluate", "hosts", "hostfile", "transport"];
-const EVALUATED: &[&str] = &["evaluate", "from"];
+const EVALUATED: &[&str] = &["evaluate", "load"];
 
 pub(super) const OPTIONS: &[Options] = &[
     options(HOSTED, ELSEWHERE, &[]),
@@ -76,7 +74,7 @@ pub(super) const OPTIONS: &[Options] = &[
         &["dsm_memory"],
         &[With(ON_NODES), Is("dsm", &["homeless"], &[])],
     ),
-    options(NODED, &["faults"], &[Unless("every"), With(ON_NODES)]),
+    options(NODED, &["fault_detection"], &[With(ON_NODES)]),
     options(NODED, &["emulated_time"], &[With(&["net"])]),
     options(&["run", "record"], &["threads", "command"], &[]),
     options(&["run"], &["advice", "verbose", "check_races"], &[]),
@@ -90,10 +88,11 @@ pub(super) const OPTIONS: &[Options] = &[
         &[
             "output",
             "force",
-            "limit",
+            "max_size",
             "accesses",
             "lines",
             "paging",
+            "record_faults",
             "writer",
             "key",
             "sample",
@@ -145,14 +144,18 @@ pub(super) const OPTIONS: &[Options] = &[
     options(&["share"], &["repeat"], &[With(&["compare"])]),
     options(
         &["share"],
-        &["slice"],
+        &["time_slice"],
         &[Is("strategy", &["gang"], &["compare"])],
     ),
     options(&["share"], &["directory"], &[Without(&["compare", "mix"])]),
     options(&["share"], &["force"], &[Without(&["compare"])]),
-    options(&["sharing"], &["nodes", "limit", "machine", "command"], &[]),
+    options(
+        &["sharing"],
+        &["nodes", "timeout", "machine", "command"],
+        &[],
+    ),
     options(&["sharing"], &["reads"], &[Without(&["json"])]),
-    options(&["calibrate"], &["output", "threads", "fresh"], &[]),
+    options(&["calibrate"], &["output", "threads", "recalibrate"], &[]),
     options(&["calibrate"], &["cc"], &[With(ON_NODES)]),
     options(
         &["calibrate", "advise", "workload build"],
@@ -219,7 +222,7 @@ pub(super) const OPTIONS: &[Options] = &[
     options(&["scan"], &["force"], &[With(&["output", "region_lines"])]),
     options(
         &["predict"],
-        &["validate", "evaluate", "from", "cluster", "sequential"],
+        &["validate", "evaluate", "load", "cluster", "sequential"],
         &[],
     ),
     options(
@@ -232,7 +235,7 @@ pub(super) const OPTIONS: &[Options] = &[
         &["machine"],
         &[Without(&[
             "counts",
-            "from",
+            "load",
             "hosts",
             "hostfile",
             "transport",
@@ -249,7 +252,11 @@ pub(super) const OPTIONS: &[Options] = &[
             "transport",
         ])],
     ),
-    options(&["predict"], &["model", "f"], &[Without(&["validate"])]),
+    options(
+        &["predict"],
+        &["model", "serial_fraction"],
+        &[Without(&["validate"])],
+    ),
     options(
         &["predict"],
         &["dsm"],
@@ -257,28 +264,28 @@ pub(super) const OPTIONS: &[Options] = &[
     ),
     options(
         &["predict"],
-        &["without"],
+        &["omit_terms"],
         &[Is("model", &["nodes"], &["validate"]), Without(&["counts"])],
     ),
     options(&["predict"], &["diff_bytes"], &[]),
     options(
         &["predict"],
         &["programs", "class", "repeat", "budget", "save", "cc"],
-        &[With(MEASURED), Without(&["from"])],
+        &[With(MEASURED), Without(&["load"])],
     ),
     options(
         &["predict"],
         &["cflags"],
-        &[With(MEASURED), Without(&["from"])],
+        &[With(MEASURED), Without(&["load"])],
     ),
     options(
         &["predict"],
         &["size"],
-        &[With(&["evaluate"]), Without(&["from"])],
+        &[With(&["evaluate"]), Without(&["load"])],
     ),
     options(
         &["predict"],
-        &["utilisation", "disturbed", "weights", "output", "csv"],
+        &["utilisation", "include_noisy", "weights", "output", "csv"],
         &[With(EVALUATED)],
     ),
     options(
@@ -293,7 +300,7 @@ pub(super) const OPTIONS: &[Options] = &[
             "machine",
             "packages",
             "has_packages",
-            "worthwhile",
+            "min_gain",
             "patch",
             "output",
         ],
@@ -317,7 +324,7 @@ pub(super) const OPTIONS: &[Options] = &[
             "net",
             "homes",
             "sequential",
-            "each",
+            "per_node",
         ],
         &[],
     ),
@@ -357,7 +364,7 @@ pub(super) const OPTIONS: &[Options] = &[
             "runs",
             "samples",
             "full",
-            "subject",
+            "baseline",
             "check",
             "output",
             "csv",
@@ -404,7 +411,7 @@ pub(super) const OPTIONS: &[Options] = &[
     ),
     options(&["workload build"], &["names", "output"], &[]),
     options(&["workload run"], &["name", "arguments"], &[]),
-    options(&["workload verify"], &["names", "limit"], &[]),
+    options(&["workload verify"], &["names", "timeout"], &[]),
     options(
         &["workload run", "workload verify"],
         &["threads", "runtime", "force"],
@@ -415,7 +422,7 @@ pub(super) const OPTIONS: &[Options] = &[
         &["class", "size", "cc", "cflags"],
         &[],
     ),
-    options(&["collect"], &["listen", "output", "key", "limit"], &[]),
+    options(&["collect"], &["listen", "output", "key", "max_size"], &[]),
     // Given by fathomp itself.
     options(
         &["collect"],

@@ -31,7 +31,7 @@ pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
         weights: weights(plan.weights.as_deref())?,
         at: plan.at.clone().map(|list| list.0).unwrap_or_default(),
         choosing: Choosing {
-            worthwhile: plan.worthwhile,
+            worthwhile: plan.min_gain,
             ..Choosing::default()
         },
     };

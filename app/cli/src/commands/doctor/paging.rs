@@ -42,7 +42,7 @@ fn faults() -> Check {
         ),
         Err(error) => Check::good(NAME, "only counted").but(
             Status::Limited,
-            "record --paging --faults records no single faults",
+            "record --paging --record-faults records no single faults",
             mend(&error),
         ),
     }

@@ -23,7 +23,7 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
     }
     let mut notes = Vec::new();
     let spool;
-    let (kept, directory): (Kept, &Path) = match (&asked.from, &asked.save) {
+    let (kept, directory): (Kept, &Path) = match (&asked.load, &asked.save) {
         (Some(from), _) => (Kept::read(from)?, from),
         (None, Some(save)) => {
             output::check_directory(save, asked.force)?;
@@ -41,7 +41,7 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
     notes.extend(kept.notes.iter().cloned());
     let target = Target::measured(kept.machine(directory)?, kept.packages);
     let weights = crate::scored::weights(asked.weights.as_deref())?;
-    let gathered = cases::gather(&kept, directory, &target, &weights, asked.disturbed)?;
+    let gathered = cases::gather(&kept, directory, &target, &weights, asked.include_noisy)?;
     notes.extend(gathered.notes);
     let utilisation = match asked.utilisation {
         UtilisationName::Added => Utilisation::Added,
@@ -65,7 +65,7 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
             )));
         }
         return Err(Failure::new(format!(
-            "no region has sound times with both numbers of threads ({} runs of regions were disturbed by other programs): evaluate on a quiet machine with a larger --budget, or use what there is with --disturbed",
+            "no region has sound times with both numbers of threads ({} runs of regions were disturbed by other programs): evaluate on a quiet machine with a larger --budget, or use what there is with --include-noisy",
             evaluation.disturbed
         )));
     }
@@ -78,7 +78,7 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
     let kernels: Vec<_> = gathered.kernels.into_iter().flatten().collect();
     evaluation.sensitivity = fathomp_score::sensitivity(&kernels, &machine, &rules, &weights);
     let (runs, disturbed) = gathered.runs;
-    if asked.disturbed && disturbed > 0 {
+    if asked.include_noisy && disturbed > 0 {
         let doubt = format!(
             "{disturbed} of the {runs} runs of regions that this rests on were disturbed by other programs: their times, and all that follows from them, are doubtful."
         );

@@ -300,7 +300,7 @@ impl Job<'_> {
         })?;
         if let Some(signal) = recorded.ended.interrupted {
             return Err(Failure::new(format!(
-                "interrupted by signal {signal}: what was recorded so far can be evaluated with --from if it was kept with --save"
+                "interrupted by signal {signal}: what was recorded so far can be evaluated with --load if it was kept with --save"
             )));
         }
         if recorded.ended.exit_code() != 0 || recorded.records == 0 {

@@ -24,7 +24,7 @@ pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
         for page_bytes in sizes {
             let (accesses, extrapolated) = known.on(nodes, *page_bytes)?;
             let outcome = priced.replay(&accesses, nodes, plan)?;
-            let mut point = Point::new(&outcome, &known, plan.each);
+            let mut point = Point::new(&outcome, &known, plan.per_node);
             point.extrapolated = extrapolated;
             point.page_bytes = *page_bytes;
             points.push(point);

@@ -194,7 +194,7 @@ impl Runs<'_> {
             paging: Some(&paging),
             teams: None,
             group: None,
-            limit_bytes: self.plan.limit << 20,
+            limit_bytes: self.plan.max_size << 20,
             limit: None,
             rehearsal: false,
             pace: None,

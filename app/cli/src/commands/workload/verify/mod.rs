@@ -161,7 +161,7 @@ fn run_all(subject: &mut Subject<'_>, settings: &[Setting], plan: &Verify) {
             arguments: &arguments,
             runtime: &setting.runtime,
             threads: setting.threads(),
-            limit: plan.limit.0,
+            limit: plan.timeout.0,
         };
         subject
             .runs
@@ -177,7 +177,7 @@ fn reference(workload: &Workload, program: &Path, plan: &Verify) -> Result<f64, 
         arguments: &workload.size_arguments(class, size),
         runtime: &Runtime::linked("serial"),
         threads: 1,
-        limit: plan.limit.0,
+        limit: plan.timeout.0,
     };
     let answer = trial
         .run()
