@@ -291,7 +291,7 @@ pub(crate) fn goes_on() {
 /// # Safety
 /// As for [`becomes`].
 unsafe fn has_tap(environment: *const *const c_char) -> bool {
-    const LIBRARY: &[u8] = b"fathomp-interposer";
+    const LIBRARY: &[u8] = b"fathomp-tap";
     let (mut loaded, mut told) = (false, false);
     let mut place = environment;
     // SAFETY: promised by our caller.
