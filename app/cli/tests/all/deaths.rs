@@ -191,7 +191,7 @@ fn kill(directory: &Path, program: &Path, case: Case) {
             "1",
             "--dsm",
             protocol,
-            "--record-faults",
+            "--fault-detection",
             faults,
             "--",
         ])
