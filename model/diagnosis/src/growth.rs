@@ -11,6 +11,7 @@ use crate::constructs;
 use crate::library;
 use crate::pace::Slower;
 use crate::region::Seen;
+use crate::teams;
 use crate::waited::too_short;
 use fathomp_analysis::{Region, State};
 use fathomp_false_sharing::{self as sharing, SharedLine};
@@ -42,6 +43,8 @@ const EXPLAINED: f64 = 0.3;
 const OWN: f64 = 0.8;
 /// A loop that asks for less than this part of what one thread gets is not bound by memory.
 const LITTLE: f64 = 0.1;
+/// Regions of one thread inside another one that take this part of its time.
+const INNER: f64 = 0.2;
 /// Lines named in one cause.
 const NAMES: usize = 3;
 
@@ -114,7 +117,18 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
         return;
     }
-    causes.push(unnamed(seen, cost, &grown, beyond));
+    if !is_of_inner_regions(seen) {
+        causes.push(unnamed(seen, cost, &grown, beyond));
+    }
+}
+
+/// Whether regions of one thread inside this one take so much of it that to begin and end them, and
+/// to record that, may be what takes longer: they are a cause of their own.
+fn is_of_inner_regions(seen: &Seen<'_>) -> bool {
+    let inner = seen.input.main.regions.iter();
+    let inner = inner.filter(|region| region.level > seen.region.level && teams::is_inner(region));
+    let taken: u64 = inner.map(|region| region.states.total_ns()).sum();
+    taken as f64 >= INNER * seen.region.states.total_ns() as f64
 }
 
 /// The functions of libraries in which time grew: sleep in their locks is part of it.
