@@ -120,10 +120,11 @@ struct Group {
 #[must_use]
 pub fn find(gathered: &Gathered, names: &impl Names, situation: Situation) -> Findings {
     let mut groups: BTreeMap<(Kind, Vec<Owner>), Group> = BTreeMap::new();
+    let mut named = NamedBlocks::default();
     for (line, facts) in &gathered.lines {
         let mut shared: Vec<Owner> = Vec::new();
         for (kind, bytes) in kinds(facts) {
-            let mut shares = shares(gathered, names, *line, bytes);
+            let mut shares = shares(gathered, names, &mut named, *line, bytes);
             if kind == Kind::True {
                 shared = shares.iter().map(|share| share.owner.clone()).collect();
             } else {
@@ -154,7 +155,7 @@ pub fn find(gathered: &Gathered, names: &impl Names, situation: Situation) -> Fi
         if gathered.lines.contains_key(line) {
             continue;
         }
-        for share in shares(gathered, names, *line, facts.bytes) {
+        for share in shares(gathered, names, &mut named, *line, facts.bytes) {
             if matches!(share.owner, Owner::Line(_)) {
                 continue;
             }
@@ -245,15 +246,66 @@ fn notes(gathered: &Gathered, lines: &[SharedLine], prices: Prices) -> Vec<Strin
     notes
 }
 
+/// So many times a part of the blocks that are allocated at one place is named; to read the source
+/// for each element of large arrays would take minutes.
+const PARTS_NAMED: u32 = 20_000;
+
+/// Places where blocks are allocated, how often one was named, and the blocks' name.
+#[derive(Default)]
+struct NamedBlocks<'g>(BTreeMap<&'g [u64], (u32, String)>);
+
+impl<'g> NamedBlocks<'g> {
+    /// All bytes of a line that lie in a block which was named often enough.
+    fn whole(&self, gathered: &'g Gathered, line: u64, address: u64) -> Option<Share> {
+        let (start, block) = gathered.block(address)?;
+        let (times, name) = self.0.get(block.frames.as_slice())?;
+        let end = start.saturating_add(block.bytes).min(line + LINE_BYTES);
+        let inside = (line.max(start)..end).fold(0, |all, byte| all | 1 << (byte - line));
+        (*times >= PARTS_NAMED).then(|| Share {
+            owner: Owner::Heap(block.frames.clone()),
+            name: name.clone(),
+            part: name.clone(),
+            offset: address - start,
+            declared: None,
+            frames: block.frames.clone(),
+            bytes: inside,
+        })
+    }
+
+    fn note(&mut self, gathered: &'g Gathered, address: u64, share: &Share) {
+        if let (Owner::Heap(_), Some((_, block))) = (&share.owner, gathered.block(address)) {
+            let known = self.0.entry(&block.frames);
+            known.or_insert_with(|| (0, share.name.clone())).0 += 1;
+        }
+    }
+}
+
 /// What the bytes of a line belong to.
-fn shares(gathered: &Gathered, names: &impl Names, line: u64, bytes: u64) -> Vec<Share> {
+fn shares<'g>(
+    gathered: &'g Gathered,
+    names: &impl Names,
+    named: &mut NamedBlocks<'g>,
+    line: u64,
+    bytes: u64,
+) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
-    for byte in (0..LINE_BYTES).filter(|byte| bytes >> byte & 1 == 1) {
+    let mut left = bytes;
+    while left != 0 {
+        let byte = u64::from(left.trailing_zeros());
+        left &= left - 1;
         let address = line + byte;
+        if let Some(mut share) = named.whole(gathered, line, address) {
+            let inside = share.bytes;
+            share.bytes &= bytes;
+            left &= !inside;
+            shares.push(share);
+            continue;
+        }
         if names.is_linkage(address) {
             continue;
         }
         let share = share(gathered, names, line, address);
+        named.note(gathered, address, &share);
         let alike = |one: &&mut Share| one.owner == share.owner && one.part == share.part;
         match shares.iter_mut().find(alike) {
             Some(one) => one.bytes |= 1 << byte,
