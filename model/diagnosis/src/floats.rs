@@ -25,10 +25,16 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
                 | Kind::SharedLines
                 | Kind::SharedLinesOrBandwidth
                 | Kind::SlowerProcessors
+                | Kind::Unexplained
         );
         !(explained && one.region == cause.region)
     });
     causes.push(cause);
+}
+
+/// Whether threads of a region take different times for the same work by that.
+pub(crate) fn explain(seen: &Seen<'_>) -> bool {
+    unlike(seen).is_some()
 }
 
 fn unlike(seen: &Seen<'_>) -> Option<Cause> {

@@ -86,7 +86,14 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     } else {
         0.0
     };
-    let all_shared = shared_lines(seen);
+    let reduced = constructs::reduced(seen).unwrap_or_default();
+    let mut all_shared = shared_lines(seen);
+    // Copies that threads add up are written by all of them, one after another.
+    all_shared.retain(|line| {
+        !reduced
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&line.name))
+    });
     let mut shared = all_shared.clone();
     shared.retain(|line| {
         explains(line, grown_ns)
@@ -117,9 +124,23 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         ));
         return;
     }
-    if !is_of_inner_regions(seen) {
+    let of_reduction = notable && add_to_reduction(seen, &reduced, cost, causes);
+    if !of_reduction && !is_of_inner_regions(seen) {
         causes.push(unnamed(seen, cost, &grown, beyond));
     }
+}
+
+/// Where threads wait for each other to add up arrays, that each clears a copy and adds it is what
+/// grows. Whether that is so.
+fn add_to_reduction(seen: &Seen<'_>, names: &[String], cost: f64, causes: &mut [Cause]) -> bool {
+    let more = constructs::reduction(seen, names, cost, 0.0);
+    let known = |one: &&mut Cause| one.kind == Kind::Reduction && one.region == more.region;
+    let Some(known) = causes.iter_mut().find(known) else {
+        return false;
+    };
+    known.measured.ns += more.measured.ns;
+    known.measured.share = (known.measured.share + more.measured.share).min(1.0);
+    true
 }
 
 /// Whether regions of one thread inside this one take so much of it that to begin and end them, and

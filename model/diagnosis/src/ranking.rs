@@ -2,6 +2,7 @@
 
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
 use crate::constructs;
+use crate::floats;
 use crate::growth;
 use crate::input::Input;
 use crate::library;
@@ -141,6 +142,7 @@ fn predict(input: &Input<'_>, prediction: &Prediction, causes: &mut Vec<Cause>) 
     }
     shared_by_all(prediction, last, causes);
     fixed_teams(prediction, last, causes);
+    inside_others(prediction, last, causes);
 }
 
 /// Divides each term of a region (or the serial part) among the causes it stands for.
@@ -225,6 +227,19 @@ fn shared_by_all(prediction: &Prediction, last: &Point, causes: &mut [Cause]) {
     }
 }
 
+/// Regions inside others are part of these to the model: what they cost divides among more threads
+/// as the work around them does.
+fn inside_others(prediction: &Prediction, last: &Point, causes: &mut [Cause]) {
+    let known = |key: &str| prediction.regions.iter().any(|one| one.key == key);
+    for cause in causes {
+        if cause.region.as_deref().is_some_and(|key| !known(key)) {
+            let divided = f64::from(cause.measured.threads) / f64::from(last.threads.max(1));
+            let ns = cause.measured.ns * divided.min(1.0);
+            cause.predicted = Some(Cost::new(last.threads, ns, last.time_ns));
+        }
+    }
+}
+
 /// A team that does not grow leaves the other threads idle.
 fn fixed_teams(prediction: &Prediction, last: &Point, causes: &mut [Cause]) {
     for cause in causes {
@@ -281,6 +296,8 @@ fn predicted_only(
                 "Ask the runtime for less in {place}: larger chunks, larger tasks, fewer constructs."
             ),
         ),
+        // They are a cause already.
+        Term::Saturation if floats::explain(&seen) => return None,
         Term::Saturation if slower.notable() => return Some(slower.cause(&seen, 0.0)),
         Term::Saturation if library::own(&seen).is_some() => {
             if let Some(cause) = growth::predicted_in_library(&seen) {
