@@ -19,7 +19,7 @@ extern "C" fn fathomp_abi_finish() {
     finish();
 }
 
-/// What is to be done when the library is loaded.
+/// Prepares the runtime; called when the library is loaded.
 pub fn load() {
     crate::kmpc::load();
     if let Some(process) = process() {
@@ -49,7 +49,7 @@ pub fn load() {
     }
 }
 
-/// What is to be done at the process's end.
+/// Ends the runtime; called at the process's end.
 pub fn finish() {
     runtime::finish();
     if let Some(process) = process() {

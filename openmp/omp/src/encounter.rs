@@ -41,7 +41,7 @@ impl Encounter {
         self.shared.get() != 0
     }
 
-    /// What is looked at.
+    /// The region whose execution is watched, if it is.
     #[inline]
     pub(crate) fn watched(&self) -> Option<Watched> {
         (self.watched.get() != 0).then(|| Watched {

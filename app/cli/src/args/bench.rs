@@ -113,7 +113,7 @@ pub(crate) struct Bench {
     /// gcc+libgomp [default: fathomp].
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
-    /// Exit with 1 if the subject costs more than the best of the others on
+    /// Exit with 1 if the baseline costs more than the best of the others on
     /// the whole, or more than 1.3 times as much in one case; with dsm, if
     /// something costs more than it should.
     #[arg(long)]

@@ -149,8 +149,9 @@ impl Node {
         }
     }
 
-    /// On the service thread: has a thread of the program that waits for the next region end this
-    /// process, since node 0 has ended the program, or does it itself if there is none.
+    /// Ends this process on the service thread, since node 0 has ended the program. First it wakes
+    /// the thread of the program that waits for the next region, which then ends the process; if
+    /// that does not happen within [`LOOK_AFTER`], the service thread does it.
     pub(super) fn have_program_leave(&self) -> ! {
         let deadline = Instant::now() + LOOK_AFTER;
         while self.in_barrier.load(Ordering::Relaxed) && Instant::now() < deadline {

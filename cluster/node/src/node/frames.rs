@@ -94,8 +94,8 @@ impl Node {
             } => self.published(from, node, thread, value),
             Frame::Cancel { region } => self.heed_cancel(region),
             Frame::Exit { code } => self.exit.store(i64::from(code), Ordering::Relaxed),
-            // The thread that waits for the next region leaves, which can tell a tool that it and
-            // its team end: whoever handles this may be another one.
+            // This thread may be another one than that which waits for the next region: only that
+            // one can tell a tool that it and its team end, so it leaves.
             Frame::Leave => self.leaving.store(true, Ordering::Relaxed),
         }
     }

@@ -61,7 +61,7 @@ fn names_stand_nowhere_else() {
         let paths = entries.map(|entry| entry.expect("a readable entry").path());
         paths.collect::<Vec<_>>()
     };
-    // What is tests as a whole may name them.
+    // Crates of the wing `testing` may name them.
     let wings = folders(&root);
     let wings = wings.iter().filter(|wing| !wing.ends_with("testing"));
     let crates = wings.flat_map(|wing| folders(wing));

@@ -1,4 +1,4 @@
-//! What is said of runs beside which other programs ran.
+//! Causes that are named, and left out, for runs that other programs disturbed.
 
 use crate::known::{first, of, regions};
 use fathomp_analysis::State;

@@ -34,7 +34,8 @@ const LESS_LIKELY: f64 = 0.01;
 /// What the serial parts of two runs differ by, relatively, where there are no two to tell.
 const SINGLE_RUN: f64 = 0.05;
 
-/// What is believed of the shapes of [`serial_shapes`], given the samples in order of threads.
+/// How likely each of the [`serial_shapes`] is before it is fitted to the samples, which are in
+/// order of threads.
 fn serial_priors(samples: &[Sample]) -> [Prior; 3] {
     let [Some(first), Some(last)] = [samples.first(), samples.last()] else {
         return [Prior::Certain, Prior::Reluctant, Prior::Unlikely];

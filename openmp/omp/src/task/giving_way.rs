@@ -96,7 +96,7 @@ fn round(member: &'static Member, team: &'static Team) {
     // A thread that gave way before may have come to a barrier meanwhile, where it runs tasks.
     let stuck = stuck_ns >= enough_ns && others_give_way_since(mine.since_ns.get(), member, team);
     if !stuck {
-        // Whoever sleeps may be the one to run what this task polls for.
+        // A sleeping thread may be the one that runs what this task polls for.
         if queued {
             team.ring_all();
         }
