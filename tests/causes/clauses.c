@@ -1,6 +1,6 @@
 /* Regions that get one thread. if: their clause is false for all sizes of a small problem; half:
-   for every other one; inner: they lie in another region; recursion: they divide a problem in two,
-   and lie in each other. */
+   for every other one; inner: they lie in another region; recursion, sections: they divide a
+   problem in two, and lie in each other; tasks: so does the clause of tasks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +67,35 @@ static void sort(int *values, int n)
             sort(values + low, n - low);
 }
 
+/* Doubles each of the first n values of a many times over, in two halves. */
+static void grow(double *values, int n)
+{
+    if (n <= 500) {
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < 20000; k++)
+                values[i] = values[i] * 0.9999 + 0.25;
+        return;
+    }
+#pragma omp parallel sections
+    {
+#pragma omp section
+        grow(values, n / 2);
+#pragma omp section
+        grow(values + n / 2, n - n / 2);
+    }
+}
+
+static void spread(int least)
+{
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < 400; i++) {
+#pragma omp task firstprivate(i) if (i >= least)
+        for (int k = 0; k < 100000; k++)
+            a[i] = a[i] * 0.9999 + 0.25;
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "if";
@@ -81,6 +110,12 @@ int main(int argc, char **argv)
             sum += step(round % 2 == 0 ? 1000 : 1001);
     } else if (strcmp(what, "inner") == 0) {
         sum = inner(400);
+    } else if (strcmp(what, "sections") == 0) {
+        grow(a, 4000);
+        sum = a[3999];
+    } else if (strcmp(what, "tasks") == 0) {
+        spread(argc > 2 ? atoi(argv[2]) : 400);
+        sum = a[399];
     } else {
         enum { COUNT = 2000000 };
         int *values = malloc(COUNT * sizeof *values);

@@ -1,4 +1,5 @@
-/* Three equal pieces of work: more than three threads cannot help. */
+/* Three equal pieces of work: more than three threads cannot help. unlike: of three sections one is
+   four times as long as the others. final: two tasks, and those inside them are part of them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,32 @@ int main(int argc, char **argv)
 #pragma omp taskloop grainsize(1)
         for (int i = 0; i < 3; i++)
             results[i] = piece(i);
+    } else if (strcmp(way, "unlike") == 0) {
+#pragma omp parallel sections
+        {
+#pragma omp section
+            for (int turn = 0; turn < 4; turn++)
+                results[0] += piece(turn);
+#pragma omp section
+            results[1] = piece(1);
+#pragma omp section
+            results[2] = piece(2);
+        }
+    } else if (strcmp(way, "final") == 0) {
+#pragma omp parallel
+#pragma omp single
+        for (int half = 0; half < 2; half++) {
+#pragma omp task firstprivate(half) final(1)
+            for (int i = 0; i < 4; i++) {
+#pragma omp task firstprivate(i, half)
+                {
+                    double result = piece(i + half);
+#pragma omp atomic
+                    results[half] += result;
+                }
+#pragma omp taskwait
+            }
+        }
     } else {
 #pragma omp parallel
         {

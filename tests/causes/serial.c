@@ -1,7 +1,8 @@
 /* Work of one thread.
-   outside: between regions; single: in a single construct inside one; master: the same,
-   with a barrier. */
+   outside: between regions; pages: the same, and most of it touches new memory; single: in a single
+   construct inside one; master: the same, with a barrier. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double chain(double x, int thousands)
@@ -21,6 +22,19 @@ int main(int argc, char **argv)
 #pragma omp parallel for reduction(+ : sum)
             for (int i = 0; i < 40; i++)
                 sum += chain(i + x, 150);
+        }
+    } else if (strcmp(way, "pages") == 0) {
+        enum { BYTES = 64 << 20, PAGE = 4096 };
+        for (int turn = 0; turn < 10; turn++) {
+            char *pages = malloc(BYTES);
+            if (pages == NULL)
+                return 1;
+            for (int i = 0; i < BYTES; i += PAGE)
+                pages[i] = (char)(turn + i / PAGE);
+#pragma omp parallel for reduction(+ : sum)
+            for (int i = 0; i < 40; i++)
+                sum += chain(pages[i * PAGE], 50);
+            free(pages);
         }
     } else if (strcmp(way, "single") == 0) {
 #pragma omp parallel reduction(+ : sum)

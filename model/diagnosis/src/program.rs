@@ -176,19 +176,39 @@ fn serial_part(input: &Input<'_>, serial: &Region, causes: &mut Vec<Cause>) {
     let computing = part(State::Compute);
     let lost = computing * (1.0 - 1.0 / f64::from(main.threads.max(1)));
     if lost > 0.0 || (main.threads == 1 && computing > 0.0) {
-        causes.push(program(
+        let alone = format!(
+            "{} of {} pass outside parallel regions, where one thread computes",
+            duration(computing),
+            duration(main.wall_ns as f64)
+        );
+        let faults = serial.counts.minor_faults;
+        let paging = faults * FAULT_NS >= 0.2 * computing;
+        let (evidence, action) = match paging {
+            true => (
+                format!(
+                    "{alone} and takes {} page faults, some {} or more of that: it touches new memory",
+                    count(faults.round() as u64),
+                    duration(faults * FAULT_NS)
+                ),
+                "Touch new memory first in parallel loops, by the threads that use it later, or reuse what was touched before: memory that is freed and allocated anew is paged in anew.",
+            ),
+            false => (
+                alone,
+                "Put more of the serial part into parallel regions: it does not get faster with more threads.",
+            ),
+        };
+        let mut cause = program(
             input,
             Kind::SerialPart,
             Basis::Times,
             lost,
-            format!(
-                "{} of {} pass outside parallel regions, where one thread computes",
-                duration(computing),
-                duration(main.wall_ns as f64)
-            ),
-            "Put more of the serial part into parallel regions: it does not get faster with more threads."
-                .to_owned(),
-        ));
+            evidence,
+            action.to_owned(),
+        );
+        if paging {
+            "serial part with page faults".clone_into(&mut cause.title);
+        }
+        causes.push(cause);
     }
     let blocked = part(State::Blocked);
     if blocked > 0.0 {

@@ -205,7 +205,10 @@ fn decided(seen: &Seen<'_>, smaller: bool) -> Option<(String, String)> {
         }
         Decider::Limit => {
             let why = set("OMP_THREAD_LIMIT").or_else(|| set("KMP_DEVICE_THREAD_LIMIT"));
-            let why = why.unwrap_or_else(|| "a thread_limit clause".to_owned());
+            let why = why.unwrap_or_else(|| {
+                // The program was not given one.
+                "an OMP_THREAD_LIMIT that the program sets itself, or a thread_limit clause".to_owned()
+            });
             (
                 format!(": the limit of threads ({why}) allows no more"),
                 format!("Remove {why} {follow}."),

@@ -13,7 +13,7 @@ use crate::waited::{FAULT_NS, Waited, too_short};
 use fathomp_analysis::{PieceKind, Region, State};
 use fathomp_predict::{Leaning, leaning};
 use fathomp_types::text;
-use fathomp_types::units::{count, duration, plural, ratio};
+use fathomp_types::units::{count, duration, percent, plural, ratio};
 
 pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let waited = Waited::of(seen);
@@ -115,15 +115,15 @@ pub(crate) struct InPieces {
     pub(crate) words: String,
     /// What part of the work the largest of unequal pieces is.
     largest: Option<f64>,
+    /// Whether they are sections, which may differ in length.
+    sections: bool,
 }
 
 impl InPieces {
     /// What they cost `k` threads, as a part of the mean work.
     fn excess(&self, k: u32) -> f64 {
-        match self.largest {
-            Some(largest) if u64::from(k) >= self.number => (largest * f64::from(k) - 1.0).max(0.0),
-            _ => excess(self.number, k),
-        }
+        let largest = self.largest.map_or(0.0, |part| part * f64::from(k) - 1.0);
+        excess(self.number, k).max(largest)
     }
 }
 
@@ -147,7 +147,8 @@ pub(crate) fn pieces_of(seen: &Seen<'_>) -> Option<InPieces> {
             return Some(InPieces {
                 number: most.pieces,
                 words: plural(most.pieces, noun),
-                largest: None,
+                largest: most.longest,
+                sections: most.kind == PieceKind::Sections,
             });
         }
     }
@@ -171,6 +172,7 @@ fn shares(region: &Region) -> InPieces {
             number,
             words: plural(number, "share"),
             largest: None,
+            sections: false,
         };
     };
     if iterations.len() as u64 != number {
@@ -178,6 +180,7 @@ fn shares(region: &Region) -> InPieces {
             number,
             words: plural(number, "share"),
             largest: None,
+            sections: false,
         };
     }
     // Static loops differ by one iteration where they do not divide evenly.
@@ -186,6 +189,7 @@ fn shares(region: &Region) -> InPieces {
             number,
             words: plural(number, "equal share"),
             largest: None,
+            sections: false,
         };
     }
     let each: Vec<String> = iterations.iter().map(|n| count(n / executions)).collect();
@@ -203,6 +207,7 @@ fn shares(region: &Region) -> InPieces {
         number,
         words: format!("{}{of}", plural(number, "share")),
         largest: Some(largest as f64 / all as f64),
+        sections: false,
     }
 }
 
@@ -223,6 +228,9 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
     // Many pieces divide evenly enough. What lies inside a piece of a recursive region cannot be
     // divided anew, so unequal ones are part of it.
     let recursive = seen.region.recursive_pieces() == Some(pieces);
+    if !recursive && let Some(cause) = unlike_sections(seen, waited, &shares) {
+        return Some((cause, waited.computing));
+    }
     if shares.excess(most) < 0.1 && shares.excess(seen.team) < 0.1 && !recursive {
         return None;
     }
@@ -270,6 +278,44 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
     Some((cause, cost))
 }
 
+/// Sections of which some take much longer than others: handed out one by one, equal ones would
+/// leave threads less to wait for.
+fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Option<Cause> {
+    let [longest, mean] = longest_and_mean(seen, |share| share.states[State::Compute] as f64);
+    let equal = mean * excess(shares.number, seen.team);
+    let late = seen.team > 1 && waited.computing > 1.3 * equal + 0.1 * mean;
+    if !shares.sections || !(late || shares.largest.is_some()) {
+        return None;
+    }
+    let all = mean * seen.region.threads.len() as f64;
+    let known = match shares.largest {
+        Some(part) => format!(
+            "the longest has {} of the work, so that no team is more than {} times as fast",
+            percent(part),
+            ratio(1.0 / part)
+        ),
+        None => format!(
+            "one thread has {} of the work, and the others wait for it",
+            percent(longest / all.max(1.0))
+        ),
+    };
+    let mut cause = seen.cause(
+        Kind::FewPieces,
+        Basis::Counts,
+        waited.computing,
+        format!(
+            "its {} take unlike times: {known}",
+            shares.words
+        ),
+        format!(
+            "Divide the longest section of {} into several, or make tasks or a loop of what it does: no team can be faster than it.",
+            seen.place()
+        ),
+    );
+    "sections of unlike length".clone_into(&mut cause.title);
+    Some(cause)
+}
+
 /// What the threads say about serial work inside the region: of the largest team that
 /// leans either way, rehearsals included. Two threads often leave it open.
 ///
@@ -291,17 +337,54 @@ fn leaning_of(seen: &Seen<'_>) -> Leaning {
     all.last().map_or(Leaning::Open, |(_, leaning)| *leaning)
 }
 
+/// Tasks that clauses have their creator run, so that no other thread finds any.
+fn undeferred(seen: &Seen<'_>, ns: f64) -> Option<Cause> {
+    let region = seen.region;
+    let deferred = region.tasks_run.checked_sub(region.tasks_undeferred)?;
+    if region.tasks_undeferred == 0 || deferred >= u64::from(seen.team) {
+        return None;
+    }
+    let place = seen.place();
+    let mut cause = seen.cause(
+        Kind::SerialInRegion,
+        Basis::Counts,
+        ns,
+        format!(
+            "{} of {} were not deferred: the thread that met them ran them before it went on, as an if clause that is false or a final clause says, while the others waited",
+            count(region.tasks_undeferred),
+            plural(region.tasks_run, "task")
+        ),
+        format!(
+            "Let the if clause of the tasks in {place} be true (or final false) where they hold as much work as here, {}: a task pays from about a microsecond.",
+            duration(region.states.useful_ns() as f64 / (region.tasks_run as f64).max(1.0))
+        ),
+    );
+    "tasks that are not deferred".clone_into(&mut cause.title);
+    Some(cause)
+}
+
 /// One thread computes longer than the others.
 fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
     let region = seen.region;
     let place = seen.place();
+    if let Some(cause) = undeferred(seen, ns) {
+        return cause;
+    }
     let uneven = &region.unevenness;
     if leaning_of(seen) == Leaning::Serial {
+        let tasks = match region.tasks_undeferred {
+            0 => String::new(),
+            some => format!(
+                "; {} of its {} were not deferred (an if clause that is false, or a final clause)",
+                count(some),
+                plural(region.tasks_run, "task")
+            ),
+        };
         return seen.cause(
             Kind::SerialInRegion,
             Basis::Times,
             ns,
-            "one thread computes alone in it while the others, which do alike, wait".to_owned(),
+            format!("one thread computes alone in it while the others, which do alike, wait{tasks}"),
             format!(
                 "Shorten what a single thread does inside {place} (single, master, one long task), or let the others go on with nowait."
             ),

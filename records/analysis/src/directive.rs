@@ -2,7 +2,7 @@
 //! `num_threads(1)`, so the rest of the executions, or the directive in the source, has to tell.
 //! And regions that lie in themselves, whose inner executions have one thread.
 
-use crate::facts::Region;
+use crate::facts::{PieceKind, Region};
 use fathomp_trace::record::Decider;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -26,7 +26,13 @@ impl Region {
     #[must_use]
     pub fn recursive_pieces(&self) -> Option<u64> {
         let alone = self.deciders.get(&Decider::Levels)?.executions;
-        let most = self.trips.as_ref().map(|trips| trips.most)?;
+        let sections = self
+            .work
+            .pieces
+            .iter()
+            .find(|one| one.kind == PieceKind::Sections);
+        let counted = self.trips.as_ref().map(|trips| trips.most);
+        let most = counted.or(sections.map(|one| one.pieces))?;
         (self.is_recursive() && alone > self.instances / 2 && most > 0).then_some(most)
     }
 }

@@ -114,6 +114,7 @@ struct ThreadSum {
     iterations: u64,
     tasks_created: u64,
     tasks_run: u64,
+    tasks_undeferred: u64,
     counts: Counts,
     dsm: DsmCounts,
 }
@@ -238,6 +239,9 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
         thread.iterations = thread.iterations.saturating_add(record.iterations);
         thread.tasks_created = thread.tasks_created.saturating_add(record.tasks_created);
         thread.tasks_run = thread.tasks_run.saturating_add(record.tasks_run);
+        thread.tasks_undeferred = thread
+            .tasks_undeferred
+            .saturating_add(record.tasks_undeferred);
         thread.dsm += &record.dsm_counts();
     }
 }
@@ -464,7 +468,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
     let mut threads = Vec::with_capacity(sum.threads.len());
     let phases = phases::of_threads(&sum.phases, sum.threads.keys());
     let (mut loops, mut chunks, mut iterations) = (0_u64, 0_u64, 0_u64);
-    let (mut tasks_created, mut tasks_run) = (0_u64, 0_u64);
+    let (mut tasks_created, mut tasks_run, mut tasks_undeferred) = (0_u64, 0_u64, 0_u64);
     for ((process, index), thread) in sum.threads {
         let source = &ledgers[process].process;
         let times = to_times(&thread.states, &source.clock);
@@ -475,6 +479,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         iterations = thread.iterations.saturating_add(iterations);
         tasks_created = thread.tasks_created.saturating_add(tasks_created);
         tasks_run = thread.tasks_run.saturating_add(tasks_run);
+        tasks_undeferred = thread.tasks_undeferred.saturating_add(tasks_undeferred);
         let node = source.threads[index].node.0;
         let own = in_cluster(source).then(|| Dsm::new(&thread.dsm, &source.clock));
         if let Some(own) = &own {
@@ -565,6 +570,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         unknown_iterations: None,
         tasks_created,
         tasks_run,
+        tasks_undeferred,
         mutexes_taken: sum.mutexes_taken,
         wait_counts: sum.waits,
         counts,

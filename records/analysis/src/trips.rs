@@ -247,6 +247,7 @@ pub(crate) fn attach(
                     pieces,
                     times: region.instances,
                     share: 1.0,
+                    longest: None,
                 });
             }
         }

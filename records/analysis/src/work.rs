@@ -28,11 +28,25 @@ const PLENTY: u64 = 8;
 /// A task more or less is worth this much of the mean, in a region whose work is in its tasks.
 const ALIKE: f64 = 0.5;
 
+/// Longer than equal pieces by this factor is a piece of unlike work.
+const UNLIKE: f64 = 1.3;
+
+/// Loops, or sections, of as many pieces.
+#[derive(Default)]
+struct Loops {
+    /// Thread time in them.
+    ns: f64,
+    /// How many there were.
+    times: u64,
+    /// Time in the longest piece of each, at least, summed; of those in which that is known.
+    longest_ns: f64,
+}
+
 /// What all executions of a region say.
 #[derive(Default)]
 struct Sum {
-    /// Thread time in loops of so many pieces, and number of loops.
-    loops: BTreeMap<(PieceKind, u64), (f64, u64)>,
+    /// Loops of so many pieces.
+    loops: BTreeMap<(PieceKind, u64), Loops>,
     in_loops_ns: f64,
     /// Executions by tasks run: number, and work of all threads.
     tasks: BTreeMap<u64, (u64, f64)>,
@@ -67,7 +81,10 @@ fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
             .map(|&member| {
                 let part = &ledger.parts[member];
                 let work = (part.states[State::Compute] + part.nested).0 as f64 * nanos;
-                (work, part.record.tasks_run)
+                // Those that are not deferred are part of what their creator does.
+                let record = &part.record;
+                let tasks = record.tasks_run.saturating_sub(record.tasks_undeferred);
+                (work, tasks)
             })
             .collect();
         let all: f64 = members.iter().map(|(work, _)| work).sum();
@@ -119,6 +136,8 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
     struct One {
         pieces: u64,
         ns: f64,
+        /// Time in the longest piece, at least.
+        longest_ns: f64,
         /// Times the thread with most of them ran a share: more than one loop.
         shares: BTreeMap<usize, u64>,
     }
@@ -145,7 +164,12 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
                 LoopKind::Untold => continue,
             };
             one.pieces = one.pieces.saturating_add(pieces);
-            one.ns += share.end.since(share.begin).0 as f64 * nanos;
+            let ns = share.end.since(share.begin).0 as f64 * nanos;
+            one.ns += ns;
+            // Chunks of guided loops are no pieces, and are not timed one by one.
+            if pieces > 0 && share.kind != LoopKind::Guided {
+                one.longest_ns = one.longest_ns.max(ns / pieces as f64);
+            }
             *one.shares.entry(thread).or_default() += 1;
         }
     }
@@ -163,7 +187,12 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
         let sum = sums.entry(region).or_default();
         sum.in_loops_ns += one.ns;
         let seen = sum.loops.entry((kind, pieces.min(MANY))).or_default();
-        (seen.0, seen.1) = (seen.0 + one.ns, seen.1.saturating_add(times));
+        seen.ns += one.ns;
+        seen.times = seen.times.saturating_add(times);
+        // Of several loops in one execution it is not known which had the longest.
+        if times == 1 {
+            seen.longest_ns += one.longest_ns;
+        }
     }
 }
 
@@ -172,16 +201,16 @@ impl Sum {
         let mut pieces: Vec<Pieces> = Vec::new();
         let work_ns = self.work_ns.max(1.0);
         if self.in_loops_ns >= MOST * work_ns {
-            pieces.extend(
-                self.loops
-                    .iter()
-                    .map(|(&(kind, pieces), &(ns, times))| Pieces {
-                        kind,
-                        pieces,
-                        times,
-                        share: (ns / self.in_loops_ns).min(1.0),
-                    }),
-            );
+            pieces.extend(self.loops.iter().map(|(&(kind, pieces), loops)| {
+                Pieces {
+                    kind,
+                    pieces,
+                    times: loops.times,
+                    share: (loops.ns / self.in_loops_ns).min(1.0),
+                    longest: Some(loops.longest_ns / loops.ns.max(1.0))
+                        .filter(|part| *part > UNLIKE / pieces as f64),
+                }
+            }));
         } else if !self.uneven_tasks && self.loops.is_empty() {
             let some = self.tasks.iter().filter(|(tasks, _)| **tasks > 0);
             pieces.extend(some.map(|(&tasks, &(times, ns))| Pieces {
@@ -189,6 +218,7 @@ impl Sum {
                 pieces: tasks.min(MANY),
                 times,
                 share: (ns / work_ns).min(1.0),
+                longest: None,
             }));
         }
         pieces.retain(|one| one.pieces < MANY && one.share > 0.0);

@@ -191,12 +191,14 @@ pub(crate) mod frame {
     pub(crate) const MUTEXES: usize = 76;
     /// Set of values that the region was begun with; 0 if that is not known.
     pub(crate) const SET: usize = 77;
+    /// Of the tasks run, those that a clause had their creator run at once.
+    pub(crate) const TASKS_UNDEFERRED: usize = 78;
     /// Words of a frame, whole cache lines.
     pub(crate) const WORDS: usize = 80;
 }
 
 const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::MUTEXES);
-const _: () = assert!(frame::SET < frame::WORDS);
+const _: () = assert!(frame::TASKS_UNDEFERRED < frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
 const _: () = assert!(header::LAPSES + crate::witness::Lapse::ALL.len() <= header::RUNTIME);

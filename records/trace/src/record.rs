@@ -100,6 +100,8 @@ pub struct Instance {
     pub tasks_created: u64,
     /// Explicit tasks this thread ran.
     pub tasks_run: u64,
+    /// Of these, tasks that a clause (`if`, `final`) had their creator run before it went on.
+    pub tasks_undeferred: u64,
     /// Times this thread waited, per state.
     pub waits: PerState<u32>,
     /// Critical sections this thread entered and locks it took, waited for or not.

@@ -119,6 +119,7 @@ pub(crate) struct InstanceHead {
     pub(crate) iterations: u64,
     pub(crate) tasks_created: u64,
     pub(crate) tasks_run: u64,
+    pub(crate) tasks_undeferred: u64,
     /// States that follow, one bit each.
     pub(crate) mask: u16,
     /// Executions and their time, if more than one.
@@ -137,6 +138,7 @@ const HAS_MERGED: u64 = 8;
 const HAS_DSM: u64 = 16;
 const HAS_MUTEXES: u64 = 32;
 const HAS_SET: u64 = 64;
+const HAS_UNDEFERRED: u64 = 128;
 /// Floating-point environment (4 bits) and decider (4 bits), behind the flags.
 const TOLD_SHIFT: u64 = 8;
 
@@ -151,13 +153,14 @@ impl InstanceHead {
             | flag(self.dsm != 0, HAS_DSM)
             | flag(self.mutexes != 0, HAS_MUTEXES)
             | flag(self.set != 0, HAS_SET)
+            | flag(self.tasks_undeferred != 0, HAS_UNDEFERRED)
     }
 
     #[inline(always)]
     fn words_with(&self, flags: u64) -> usize {
         let optional = (flags & HAS_PARENT) as usize + (flags >> 1 & 7).count_ones() as usize * 2;
         let dsm = (flags & HAS_DSM) as usize / HAS_DSM as usize + self.dsm.count_ones() as usize;
-        let single = (flags & (HAS_MUTEXES | HAS_SET)).count_ones() as usize;
+        let single = (flags & (HAS_MUTEXES | HAS_SET | HAS_UNDEFERRED)).count_ones() as usize;
         7 + optional + self.mask.count_ones() as usize * 2 + dsm + single
     }
 
@@ -227,6 +230,9 @@ impl InstanceHead {
         if flags & HAS_SET != 0 {
             sink.put(self.set);
         }
+        if flags & HAS_UNDEFERRED != 0 {
+            sink.put(self.tasks_undeferred);
+        }
     }
 }
 
@@ -253,6 +259,7 @@ pub(crate) fn write_instance(sink: &mut impl Sink, instance: &Instance) {
         iterations: instance.iterations,
         tasks_created: instance.tasks_created,
         tasks_run: instance.tasks_run,
+        tasks_undeferred: instance.tasks_undeferred,
         mask,
         merged: (instance.merged > 1).then_some((instance.merged, instance.busy.0)),
         dsm: instance.dsm_counts().mask(),
@@ -469,6 +476,9 @@ impl Body<'_> {
         }
         if flags & HAS_SET != 0 {
             decoded.set = next()?;
+        }
+        if flags & HAS_UNDEFERRED != 0 {
+            decoded.tasks_undeferred = next()?;
         }
         Ok(decoded)
     }

@@ -98,6 +98,7 @@ pub(crate) fn with_lines(threads: u32) -> Analysis {
                     pieces: 32,
                     times: region.instances,
                     share: 0.9,
+                    longest: None,
                 });
             }
             _ => {}

@@ -73,6 +73,7 @@ prop_compose! {
                     pieces: b % 20 + 1,
                     times: 1,
                     share: part.min(1.0),
+                    longest: None,
                 }];
             }
         }

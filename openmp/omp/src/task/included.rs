@@ -26,6 +26,7 @@ pub(super) fn begin_child<const WATCHED: bool>(
     team: &'static Team,
     parent: &'static Task,
     is_final: bool,
+    by_clause: bool,
     depends_on: &[Dependence],
 ) -> Included {
     let current = &member.task;
@@ -33,6 +34,9 @@ pub(super) fn begin_child<const WATCHED: bool>(
     if WATCHED && let Some(recorder) = member.worker().recorder() {
         recorder.task_created();
         recorder.task_run();
+        if by_clause {
+            recorder.task_undeferred();
+        }
         if current.samples_included() {
             sampled = Some((recorder, now()));
         }
@@ -96,7 +100,8 @@ impl fmt::Debug for Included {
 /// code.
 #[must_use]
 pub fn begin_included(member: &'static Member, is_final: bool) -> Included {
-    let included = begin_child::<true>(member, member.team(), member.task.current(), is_final, &[]);
+    let (team, parent) = (member.team(), member.task.current());
+    let included = begin_child::<true>(member, team, parent, is_final, true, &[]);
     if let Some(tool) = tool() {
         tool.program_runs(included.task);
     }
@@ -112,6 +117,7 @@ pub fn begin_detachable(member: &'static Member, is_final: bool, new: &NewEvent)
     if let Some(recorder) = member.worker().recorder() {
         recorder.task_created();
         recorder.task_run();
+        recorder.task_undeferred();
     }
     let clauses = Clauses {
         deferrable: false,

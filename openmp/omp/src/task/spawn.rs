@@ -37,6 +37,8 @@ pub struct Encounter {
     team: &'static Team,
     parent: &'static Task,
     at_once: bool,
+    /// It is at once because a clause says so.
+    by_clause: bool,
 }
 
 /// `member` encounters a `task` construct with these values of its `if` and
@@ -49,15 +51,14 @@ pub fn encounter(member: &'static Member, deferrable: bool, priority: u32) -> Op
     if run::is_pointless(team, parent) {
         return None;
     }
-    let at_once = !deferrable
-        || parent.traits().has(Traits::FINAL)
-        || is_crowded(member, team, parent, priority)
-        || team.is_alone();
+    let by_clause = !deferrable || parent.traits().has(Traits::FINAL);
+    let at_once = by_clause || is_crowded(member, team, parent, priority) || team.is_alone();
     Some(Encounter {
         member,
         team,
         parent,
         at_once,
+        by_clause,
     })
 }
 
@@ -68,7 +69,7 @@ pub fn run_undeferred(member: &'static Member, function: Outlined, data: Opaque,
     let team = member.team();
     let parent = member.task.current();
     if !run::is_pointless(team, parent) {
-        let included = begin_child::<false>(member, team, parent, is_final, &[]);
+        let included = begin_child::<false>(member, team, parent, is_final, true, &[]);
         function.call(data);
         included.end_as::<false>();
     }
@@ -222,8 +223,14 @@ impl Encounter {
         arguments: impl FnOnce(&Task) -> Opaque,
         function: Outlined,
     ) {
-        let included =
-            begin_child::<true>(self.member, self.team, self.parent, is_final, depends_on);
+        let included = begin_child::<true>(
+            self.member,
+            self.team,
+            self.parent,
+            is_final,
+            self.by_clause,
+            depends_on,
+        );
         let arguments = arguments(included.task);
         match included.before {
             None => function.call(arguments),
@@ -264,6 +271,7 @@ pub fn create_special(
             team,
             parent,
             at_once: true,
+            by_clause: included,
         };
         encounter.run_with_arguments(work, clauses.is_final, dependences);
         return;

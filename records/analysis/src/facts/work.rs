@@ -29,6 +29,9 @@ pub struct Pieces {
     pub times: u64,
     /// Part of the region's work in them.
     pub share: f64,
+    /// The part of their work that is in the longest piece, where that is known and more than
+    /// equal pieces have. At least that: a thread that ran several may have had a longer one.
+    pub longest: Option<f64>,
 }
 
 /// What can be handed to a thread as a whole.

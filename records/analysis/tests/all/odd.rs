@@ -278,6 +278,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 iterations,
                 tasks_created: chunks,
                 tasks_run: iterations,
+                tasks_undeferred: 0,
                 waits: PerState([merged; State::COUNT]),
                 mutexes: chunks,
                 dsm: Some(Box::new(DsmCounts([chunks; DsmCount::COUNT]))),

@@ -123,6 +123,7 @@ fn absorb(sum: &mut Instance, other: &Instance) {
     sum.iterations = sum.iterations.saturating_add(other.iterations);
     sum.tasks_created = sum.tasks_created.saturating_add(other.tasks_created);
     sum.tasks_run = sum.tasks_run.saturating_add(other.tasks_run);
+    sum.tasks_undeferred = sum.tasks_undeferred.saturating_add(other.tasks_undeferred);
     sum.mutexes = sum.mutexes.saturating_add(other.mutexes);
     if let Some(more) = &other.dsm {
         *sum.dsm.get_or_insert_default().as_mut() += more;

@@ -309,6 +309,7 @@ impl Source {
             iterations: read(frame::ITERATIONS),
             tasks_created: read(frame::TASKS_CREATED),
             tasks_run: read(frame::TASKS_RUN),
+            tasks_undeferred: read(frame::TASKS_UNDEFERRED),
             mutexes: read(frame::MUTEXES),
             set: read(frame::SET),
             ..Instance::default()

@@ -43,6 +43,7 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
             frame::ITERATIONS,
             frame::TASKS_CREATED,
             frame::TASKS_RUN,
+            frame::TASKS_UNDEFERRED,
             frame::MUTEXES,
         ] {
             to[word].add(from[word].read());

@@ -26,6 +26,7 @@ pub(super) fn clear(frame: &[AtomicU64; frame::WORDS]) {
     frame[frame::ITERATIONS].write(0);
     frame[frame::TASKS_CREATED].write(0);
     frame[frame::TASKS_RUN].write(0);
+    frame[frame::TASKS_UNDEFERRED].write(0);
     frame[frame::MUTEXES].write(0);
 }
 
@@ -65,6 +66,7 @@ pub(crate) fn head_of(
         iterations: frame[frame::ITERATIONS].read(),
         tasks_created: frame[frame::TASKS_CREATED].read(),
         tasks_run: frame[frame::TASKS_RUN].read(),
+        tasks_undeferred: frame[frame::TASKS_UNDEFERRED].read(),
         mask: frame[frame::MASK].read() as u16 & STATES,
         merged,
         dsm: frame[frame::DSM_MASK].read() & COUNTS,

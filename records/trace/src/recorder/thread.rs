@@ -285,6 +285,12 @@ impl ThreadRecorder {
         self.innermost()[frame::TASKS_RUN].add(1);
     }
 
+    /// The task that the thread runs next is not deferred, since a clause says so.
+    #[inline]
+    pub fn task_undeferred(&self) {
+        self.innermost()[frame::TASKS_UNDEFERRED].add(1);
+    }
+
     /// Sharing memory between nodes has cost the thread this until `at`. Time in faults and in
     /// atomic instructions is time it communicates; other locks and barriers are part of
     /// waits that are told by themselves, and flushes of what the program does.

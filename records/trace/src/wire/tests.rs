@@ -29,6 +29,7 @@ prop_compose! {
             iterations: u64::from(numbers[7] % 3) << 40,
             tasks_created: u64::from(numbers[8] % 2),
             tasks_run: u64::from(numbers[9] % 2),
+            tasks_undeferred: u64::from(numbers[9] / 2 % 2),
             set: u64::from(numbers[10] % 3) << 48,
             decider: Decider::from_number((numbers[11] % 11) as u8),
             floats: (numbers[11] >> 8 & 0xf) as u8,
