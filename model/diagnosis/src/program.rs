@@ -17,6 +17,9 @@ const ELSEWHERE: f64 = 0.1;
 /// it starts by the way, is up to this.
 const LOADING_NS: f64 = 20e6;
 
+/// Loading a program, and what its libraries set up, takes no more page faults than this.
+const FEW_FAULTS: f64 = 2_000.0;
+
 /// What concerns a region but none of its constructs.
 pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let region = seen.region;
@@ -182,13 +185,14 @@ fn serial_part(input: &Input<'_>, serial: &Region, causes: &mut Vec<Cause>) {
             duration(main.wall_ns as f64)
         );
         let faults = serial.counts.minor_faults;
-        let paging = faults * FAULT_NS >= 0.2 * computing;
+        let paged = (faults * FAULT_NS).min(computing);
+        let paging = faults >= FEW_FAULTS && paged >= 0.2 * computing;
         let (evidence, action) = match paging {
             true => (
                 format!(
-                    "{alone} and takes {} page faults, some {} or more of that: it touches new memory",
+                    "{alone} and takes {} page faults, about {} of that: it touches new memory",
                     count(faults.round() as u64),
-                    duration(faults * FAULT_NS)
+                    duration(paged)
                 ),
                 "Touch new memory first in parallel loops, by the threads that use it later, or reuse what was touched before: memory that is freed and allocated anew is paged in anew.",
             ),

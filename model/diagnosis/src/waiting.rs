@@ -10,10 +10,15 @@ use crate::constructs;
 use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited, too_short};
-use fathomp_analysis::{PieceKind, Region, State};
+use fathomp_analysis::{PieceKind, Region, State, ThreadShare};
 use fathomp_predict::{Leaning, leaning};
 use fathomp_types::text;
 use fathomp_types::units::{count, duration, percent, plural, ratio};
+
+/// Fewer tasks than this for each thread need not be what a thread is busy with.
+const FEW_TASKS: u64 = 4;
+/// Threads that compute less than this part of what the busiest does have no work.
+const LITTLE: f64 = 0.1;
 
 pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let waited = Waited::of(seen);
@@ -120,6 +125,16 @@ pub(crate) struct InPieces {
 }
 
 impl InPieces {
+    /// Pieces of which none is known to be larger.
+    fn equal(number: u64, noun: &str) -> Self {
+        Self {
+            number,
+            words: plural(number, noun),
+            largest: None,
+            sections: false,
+        }
+    }
+
     /// What they cost `k` threads, as a part of the mean work.
     fn excess(&self, k: u32) -> f64 {
         let largest = self.largest.map_or(0.0, |part| part * f64::from(k) - 1.0);
@@ -145,10 +160,9 @@ pub(crate) fn pieces_of(seen: &Seen<'_>) -> Option<InPieces> {
                 PieceKind::Tasks => "task",
             };
             return Some(InPieces {
-                number: most.pieces,
-                words: plural(most.pieces, noun),
                 largest: most.longest,
                 sections: most.kind == PieceKind::Sections,
+                ..InPieces::equal(most.pieces, noun)
             });
         }
     }
@@ -168,29 +182,14 @@ fn shares(region: &Region) -> InPieces {
     let executions = region.instances.max(1);
     let all: u64 = iterations.iter().sum();
     let (&[largest, ..], &[.., smallest]) = (&*iterations, &*iterations) else {
-        return InPieces {
-            number,
-            words: plural(number, "share"),
-            largest: None,
-            sections: false,
-        };
+        return InPieces::equal(number, "share");
     };
     if iterations.len() as u64 != number {
-        return InPieces {
-            number,
-            words: plural(number, "share"),
-            largest: None,
-            sections: false,
-        };
+        return InPieces::equal(number, "share");
     }
     // Static loops differ by one iteration where they do not divide evenly.
     if largest - smallest <= executions {
-        return InPieces {
-            number,
-            words: plural(number, "equal share"),
-            largest: None,
-            sections: false,
-        };
+        return InPieces::equal(number, "equal share");
     }
     let each: Vec<String> = iterations.iter().map(|n| count(n / executions)).collect();
     let even = iterations.iter().all(|n| n % executions == 0);
@@ -290,7 +289,7 @@ fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Optio
     let all = mean * seen.region.threads.len() as f64;
     let known = match shares.largest {
         Some(part) => format!(
-            "the longest has {} of the work, so that no team is more than {} times as fast",
+            "the longest has {} of the work, so that no team is more than about {} times as fast",
             percent(part),
             ratio(1.0 / part)
         ),
@@ -301,7 +300,7 @@ fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Optio
     };
     let mut cause = seen.cause(
         Kind::FewPieces,
-        Basis::Counts,
+        Basis::Times,
         waited.computing,
         format!(
             "its {} take unlike times: {known}",
@@ -341,7 +340,16 @@ fn leaning_of(seen: &Seen<'_>) -> Leaning {
 fn undeferred(seen: &Seen<'_>, ns: f64) -> Option<Cause> {
     let region = seen.region;
     let deferred = region.tasks_run.checked_sub(region.tasks_undeferred)?;
-    if region.tasks_undeferred == 0 || deferred >= u64::from(seen.team) {
+    // A task or two may be little of what that thread does.
+    let many = region.tasks_undeferred >= FEW_TASKS * u64::from(seen.team);
+    let own = |share: &ThreadShare| share.states[State::Compute];
+    let busiest = region.threads.iter().max_by_key(|share| own(share))?;
+    let others: u64 = region.threads.iter().map(own).sum::<u64>() - own(busiest);
+    // Where others compute as well, or there are loops, it may be something else that they wait for.
+    let alone = busiest.tasks_run == region.tasks_run
+        && region.loops == 0
+        && others as f64 <= LITTLE * own(busiest) as f64;
+    if !many || !alone || deferred >= u64::from(seen.team) {
         return None;
     }
     let place = seen.place();
@@ -373,7 +381,7 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
     let uneven = &region.unevenness;
     if leaning_of(seen) == Leaning::Serial {
         let tasks = match region.tasks_undeferred {
-            0 => String::new(),
+            some if some == 0 || some < region.tasks_run / 10 => String::new(),
             some => format!(
                 "; {} of its {} were not deferred (an if clause that is false, or a final clause)",
                 count(some),
@@ -465,10 +473,7 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
     )
 }
 
-fn longest_and_mean(
-    seen: &Seen<'_>,
-    of: impl Fn(&fathomp_analysis::ThreadShare) -> f64,
-) -> [f64; 2] {
+fn longest_and_mean(seen: &Seen<'_>, of: impl Fn(&ThreadShare) -> f64) -> [f64; 2] {
     let values = || seen.region.threads.iter().map(&of);
     let longest = values().fold(0.0, f64::max);
     let mean = values().sum::<f64>() / (seen.region.threads.len() as f64).max(1.0);

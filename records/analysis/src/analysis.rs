@@ -100,8 +100,15 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         problems: Vec::new(),
     };
     let directory = recording.meta.directory.clone();
+    // A piece whose thread had no processor takes longer, and is none the longer for that.
+    let processors = analysis.program.processors();
     for region in &mut analysis.regions {
         directive::resolve(region, &directory);
+        if analysis.program.rehearsal || region.team_size_max > processors {
+            for pieces in &mut region.work.pieces {
+                pieces.longest = None;
+            }
+        }
     }
     analysis.problems = problems::find(recording, &analysis, &symbols.without_lines());
     analysis.problems.extend(trips::problem(recording));

@@ -289,7 +289,6 @@ pub struct Region {
     pub tasks_run: u64,
     /// Of these, tasks that a clause (`if`, `final`) had their creator run before it went on;
     /// not known, and 0, on other runtimes.
-    #[serde(default)]
     pub tasks_undeferred: u64,
     /// Critical sections entered and locks taken, whether waited for or not.
     pub mutexes_taken: u64,

@@ -31,6 +31,7 @@ pub struct Pieces {
     pub share: f64,
     /// The part of their work that is in the longest piece, where that is known and more than
     /// equal pieces have. At least that: a thread that ran several may have had a longer one.
+    /// Not known where threads shared processors.
     pub longest: Option<f64>,
 }
 
