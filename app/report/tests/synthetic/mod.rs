@@ -221,6 +221,7 @@ impl Model {
             unknown_iterations: None,
             tasks_created: 0,
             tasks_run: 0,
+            tasks_undeferred: 0,
             wait_counts: BTreeMap::from([(
                 State::ImplicitBarrier,
                 self.instances * u64::from(threads),
