@@ -2,11 +2,6 @@
 #define _GNU_SOURCE
 #include "clock.h"
 #include <time.h>
-#ifdef _OPENMP
-#include <omp.h>
-#include <stdlib.h>
-#include <string.h>
-#endif
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
@@ -19,25 +14,7 @@ static double read_clock(clockid_t clock)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-#ifdef _OPENMP
-/* The runtime's clock may be emulated; otherwise the C library's is as fine or finer. Known
- * before there are threads, and on several nodes before there are nodes. */
-static int runtime_has_the_time;
-
-__attribute__((constructor)) static void choose_clock(void)
-{
-    const char *emulated = getenv("FATHOMP_EMULATED_TIME");
-    runtime_has_the_time = emulated && strcmp(emulated, "1") == 0;
-}
-
-double wall_ns(void)
-{
-    return runtime_has_the_time ? omp_get_wtime() * 1e9 : read_clock(CLOCK_MONOTONIC);
-}
-#else
 double wall_ns(void) { return read_clock(CLOCK_MONOTONIC); }
-#endif
-
 double thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 double team_cpu_ns(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 

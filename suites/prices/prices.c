@@ -19,9 +19,8 @@
 #include <sys/mman.h>
 
 #define ALL_BYTES 0x0101010101010101 /* added to a word, it changes every byte */
-#define LOW_BYTES 0x0001010101010101 /* by exclusive or, all but the highest */
 #define ROUNDS_MIN 3
-#define SAMPLES_MAX 20 /* a thread's kinds of samples */
+#define SAMPLES_MAX 6 /* a thread's kinds of samples */
 #define WRONG_USAGE 2
 
 static volatile uint64_t *shared;
@@ -57,28 +56,21 @@ static volatile uint64_t *zeroed_pages(size_t size)
     return pages;
 }
 
-/* Until this thread has left a barrier, and until all have come out of it: a thread may leave it
- * before what it has sent is where it belongs. */
-struct meeting {
-    double own, all;
-};
-
-static struct meeting time_meeting(void)
+/* Until all have come out of a barrier: a thread may leave it before what it has sent is where it
+ * belongs. */
+static double time_meeting(void)
 {
-    struct meeting time;
     double start = wall_ns();
 #pragma omp barrier
-    time.own = wall_ns() - start;
 #pragma omp barrier
-    time.all = wall_ns() - start;
-    return time;
+    return wall_ns() - start;
 }
 
-/* How much longer one takes than another, which comes after it. */
-static struct meeting longer(struct meeting time)
+/* How much longer that takes than the same once more. */
+static double longer_meeting(void)
 {
-    struct meeting bare = time_meeting();
-    return (struct meeting){time.own - bare.own, time.all - bare.all};
+    double time = time_meeting();
+    return time - time_meeting();
 }
 
 /* A thread's samples, out of everybody's way until the end. */
@@ -143,7 +135,7 @@ static long faults(void)
                 double write = time_write(shared, words, value + ALL_BYTES);
                 own.kind[REMOTE_WRITE][round] = write - time_write(private, words, value);
             }
-            own.kind[DIFFS][round] = longer(time_meeting()).all;
+            own.kind[DIFFS][round] = longer_meeting();
             if (me == 0)
                 wrong += read_all(shared, words) != (value + ALL_BYTES) * (words / 2);
         }
@@ -221,67 +213,18 @@ static long writes(void)
     return wrong;
 }
 
-enum {
-    REGION,
-    BARRIER,
-    LOCK,
-    FLUSH,
-    UPDATE,
-    LONE_UPDATE,
-    LONE_FLUSH,
-    LONE_FLUSH_DIFF,
-    EXCHANGE,
-    CROWD_FETCH,
-    CROWD_SAME,
-    FIRST_DIFF,
-    CROWD_DIFF,
-    CROWD_HALF,
-    CROWD_WHOLE,
-    CROWD_RAGGED,
-    DIFF_SENT,
-    WHOLE_SENT,
-    NOTICE,
-    AT_WORK
-};
+enum { BARRIER, LOCK, FLUSH, CROWD_HALF, AT_WORK };
 
-static double time_regions(long reps)
-{
-    double start = wall_ns();
-    for (long r = 0; r < reps; r++) {
-#pragma omp parallel
-        __asm__ volatile("" ::: "memory");
-    }
-    return wall_ns() - start;
-}
-
-/* All threads ask for one lock, and add to what the one before has added to if there is
- * a sum: the time between two grants. */
-static double time_locks(omp_lock_t *lock, volatile uint64_t *sum, long reps)
+/* All threads ask for one lock: the time between two grants. */
+static double time_locks(omp_lock_t *lock, long reps)
 {
     double start = wall_ns();
     for (long r = 0; r < reps; r++) {
         omp_set_lock(lock);
-        if (sum)
-            *sum += 1;
         omp_unset_lock(lock);
     }
 #pragma omp barrier
     return (wall_ns() - start) / omp_get_num_threads();
-}
-
-/* The same, with a sum, by the last thread alone, while all others wait at the barrier. */
-static double time_lone_updates(omp_lock_t *lock, volatile uint64_t *sum, long reps)
-{
-    int last = omp_get_thread_num() == omp_get_num_threads() - 1;
-    double start = wall_ns();
-    for (long r = 0; last && r < reps; r++) {
-        omp_set_lock(lock);
-        *sum += 1;
-        omp_unset_lock(lock);
-    }
-    double time = wall_ns() - start;
-#pragma omp barrier
-    return time;
 }
 
 static double time_flushes(long reps)
@@ -293,38 +236,6 @@ static double time_flushes(long reps)
     return wall_ns() - start;
 }
 
-/* Flushes of the last thread alone, while all others wait at the barrier: of nothing, or of a word
- * of another node's page that it has changed, which is not in the time. */
-static double time_lone_flushes(volatile uint64_t *word, long reps)
-{
-    int last = omp_get_thread_num() == omp_get_num_threads() - 1;
-    double time = 0;
-    for (long r = 0; last && r < reps; r++) {
-        if (word)
-            *word += 1;
-        double start = wall_ns();
-#pragma omp flush
-        time += wall_ns() - start;
-    }
-#pragma omp barrier
-    return time;
-}
-
-/* Each thread changes its own pages and reads its neighbour's at the same time as
- * all others do: how long reading a page takes more than one of nobody else's. */
-static double time_exchange(volatile uint64_t **slices, uint64_t value, long *wrong)
-{
-    int me = omp_get_thread_num(), team = omp_get_num_threads();
-    uint64_t sum;
-    write_half(slices[me], words, value);
-    double own_ns = time_read(slices[me], words, &sum);
-#pragma omp barrier
-    double others_ns = time_read(slices[(me + 1) % team], words, &sum);
-    *wrong += sum != value * (words / 2);
-#pragma omp barrier
-    return (others_ns - own_ns) / (double)(words / PAGE_WORDS);
-}
-
 /* Words that hold so many pages with one between them that is not used. */
 static size_t words_apart(long pages)
 {
@@ -332,17 +243,16 @@ static size_t words_apart(long pages)
 }
 
 /* All threads but the first change, of each of so many pages in a row, of their own part, whose
- * home is node 0, one of so many of its first words: how much longer two barriers take, and the
- * first of them its own thread. */
-static struct meeting time_diffs(volatile uint64_t *pages, size_t part, long count, size_t first,
-                                 size_t of, uint64_t value, long *wrong)
+ * home is node 0, every other one of its first words: how much longer two barriers take. */
+static double time_diffs(volatile uint64_t *pages, size_t part, long count, size_t first,
+                         uint64_t value, long *wrong)
 {
     int me = omp_get_thread_num(), team = omp_get_num_threads();
     size_t size = (size_t)count * PAGE_WORDS;
     for (size_t at = 0; me > 0 && at < size; at += PAGE_WORDS)
-        for (size_t i = 0; i < first; i += of)
+        for (size_t i = 0; i < first; i += 2)
             pages[part * (size_t)(me - 1) + at + i] = value;
-    struct meeting time = longer(time_meeting());
+    double time = longer_meeting();
     for (int other = 1; me == 0 && other < team; other++)
         for (size_t at = 0; at < size; at += PAGE_WORDS)
             *wrong += pages[part * (size_t)(other - 1) + at] != value;
@@ -379,99 +289,58 @@ static double time_at_work(volatile uint64_t *pages, size_t size, uint64_t value
 }
 
 /* Thread 0 changes pages of its own node, which then all others read at once. */
-static double time_same(volatile uint64_t *pages, size_t size, uint64_t value, long *wrong)
+static void read_same(volatile uint64_t *pages, size_t size, uint64_t value, long *wrong)
 {
     int me = omp_get_thread_num();
     if (me == 0)
         write_apart(pages, size, value);
 #pragma omp barrier
-    double fetch = 0;
-    if (me > 0) {
-        fetch = time_read_apart(pages, size, value, wrong);
-        fetch -= time_read_apart(pages, size, value, wrong);
-    }
+    if (me > 0)
+        time_read_apart(pages, size, value, wrong);
 #pragma omp barrier
-    return fetch;
 }
 
-/* Thread 0 changes pages of its own node of which another thread each has a copy; a
- * barrier tells them so. Then all others, at once, read their pages again, and change a
- * word of one of them, a word of each, half of each, all of each, and all but one byte of each
- * word, as calculations with numbers do whose size stays about what it was. */
-static void time_crowd(volatile uint64_t *pages, long reps, uint64_t value, const struct own *own,
-                       long round, long *wrong)
+/* All others than thread 0 read pages of its node, each its own part, and change at once a word
+ * of one of them, and half of each: what each further page adds. */
+static double time_halves(volatile uint64_t *pages, long reps, uint64_t value, long *wrong)
 {
     int me = omp_get_thread_num(), team = omp_get_num_threads();
-    size_t size = words_apart(reps);
+    size_t part = words_apart(reps);
     if (me == 0)
-        write_apart(pages, size * (size_t)(team - 1), value);
-    own->kind[NOTICE][round] = longer(time_meeting()).all / (double)(reps * (team - 1));
-    if (me > 0) {
-        volatile uint64_t *mine = pages + size * (size_t)(me - 1);
-        double fetch = time_read_apart(mine, size, value, wrong);
-        fetch -= time_read_apart(mine, size, value, wrong);
-        own->kind[CROWD_FETCH][round] = fetch / (double)reps;
-    }
-    struct meeting first = time_diffs(pages, size, 1, 1, 1, value + ALL_BYTES, wrong);
-    struct meeting words = time_diffs(pages, size, reps, 1, 1, value + 2 * ALL_BYTES, wrong);
-    struct meeting halves = time_diffs(pages, size, reps, PAGE_WORDS, 2, value + 3 * ALL_BYTES, wrong);
-    struct meeting wholes = time_diffs(pages, size, reps, PAGE_WORDS, 1, value + 4 * ALL_BYTES, wrong);
-    struct meeting ragged = time_diffs(pages, size, reps, PAGE_WORDS, 1,
-                                       (value + 4 * ALL_BYTES) ^ LOW_BYTES, wrong);
-    /* Of many, what each further one adds. */
-    double more = reps > 1 ? (double)(reps - 1) : 1;
-    own->kind[FIRST_DIFF][round] = first.all;
-    own->kind[CROWD_DIFF][round] = (words.all - first.all) / more;
-    own->kind[CROWD_HALF][round] = (halves.all - first.all) / more;
-    own->kind[CROWD_WHOLE][round] = (wholes.all - first.all) / more;
-    own->kind[CROWD_RAGGED][round] = (ragged.all - first.all) / more;
-    own->kind[DIFF_SENT][round] = (words.own - first.own) / more;
-    own->kind[WHOLE_SENT][round] = (wholes.own - first.own) / more;
+        write_apart(pages, part * (size_t)(team - 1), value);
+#pragma omp barrier
+    if (me > 0)
+        time_read_apart(pages + part * (size_t)(me - 1), part, value, wrong);
+    double first = time_diffs(pages, part, 1, 1, value + ALL_BYTES, wrong);
+    double halves = time_diffs(pages, part, reps, PAGE_WORDS, value + 2 * ALL_BYTES, wrong);
+    return (halves - first) / (reps > 1 ? (double)(reps - 1) : 1);
 }
 
 static long sync(long reps)
 {
     static omp_lock_t lock;
-    static volatile uint64_t **slices;
     long wrong = 0;
     volatile uint64_t *crowded = zeroed_pages(words_apart(reps) * (size_t)omp_get_max_threads());
     volatile uint64_t *same = zeroed_pages(words_apart(reps));
-    volatile uint64_t *sum = zeroed_pages(PAGE_WORDS);
-    volatile uint64_t *flushed = zeroed_pages(PAGE_WORDS);
-    slices = calloc((size_t)omp_get_max_threads(), sizeof *slices);
     omp_init_lock(&lock);
     double began_ns = wall_ns();
-    for (long r = 0; r <= rounds; r++) {
-        double time = time_regions(reps);
-        if (r > 0)
-            samples[REGION][r - 1] = time;
-    }
 #pragma omp parallel reduction(+ : wrong)
     {
         int me = omp_get_thread_num(), last = me == omp_get_num_threads() - 1;
         struct own own = own_samples();
-        /* Allocated here, so that this node is its home. */
-        slices[me] = zeroed_pages(words);
         long round = 0;
         for (; another_round(round, began_ns); round++) {
             double start = wall_ns();
             for (long r = 0; r < reps; r++) {
 #pragma omp barrier
             }
-            own.kind[BARRIER][round] = wall_ns() - start;
-            own.kind[LOCK][round] = time_locks(&lock, NULL, reps);
-            own.kind[FLUSH][round] = time_flushes(reps);
-            own.kind[UPDATE][round] = time_locks(&lock, sum, reps);
-            own.kind[LONE_UPDATE][round] = time_lone_updates(&lock, sum, reps);
-            own.kind[LONE_FLUSH][round] = time_lone_flushes(NULL, reps);
-            own.kind[LONE_FLUSH_DIFF][round] = time_lone_flushes(flushed, reps);
-            own.kind[EXCHANGE][round] =
-                time_exchange(slices, ALL_BYTES * (uint64_t)(round + 1), &wrong);
+            own.kind[BARRIER][round] = (wall_ns() - start) / (double)reps;
+            own.kind[LOCK][round] = time_locks(&lock, reps) / (double)reps;
+            own.kind[FLUSH][round] = time_flushes(reps) / (double)reps;
             uint64_t value = ALL_BYTES * (uint64_t)(4 * round + 1);
-            time_crowd(crowded, reps, value, &own, round, &wrong);
+            own.kind[CROWD_HALF][round] = time_halves(crowded, reps, value, &wrong);
             double all = wall_ns();
-            own.kind[CROWD_SAME][round] =
-                time_same(same, words_apart(reps), value, &wrong) / (double)reps;
+            read_same(same, words_apart(reps), value, &wrong);
             all = wall_ns() - all;
             value += ALL_BYTES;
             own.kind[AT_WORK][round] =
@@ -479,18 +348,11 @@ static long sync(long reps)
         }
         if (last) {
             done = round - 1;
-            keep(&own, BARRIER, WHOLE_SENT, done);
-            wrong += *sum != (uint64_t)(round * reps * (omp_get_num_threads() + 1));
-        } else if (me == 0) {
-            wrong += *flushed != (uint64_t)(round * reps);
-            keep(&own, NOTICE, NOTICE, round - 1);
+            keep(&own, BARRIER, CROWD_HALF, done);
         }
         if (me == 1)
             keep(&own, AT_WORK, AT_WORK, round - 1);
     }
-    for (int kind = REGION; kind <= LONE_FLUSH_DIFF; kind++)
-        for (long r = 0; r < done; r++)
-            samples[kind][r] /= (double)reps;
     return wrong;
 }
 
@@ -545,26 +407,11 @@ int main(int argc, char **argv)
         print_per_page("fetch_in_order_ns", samples[AHEAD]);
         print_per_page("fetch_apart_ns", samples[APART]);
     } else {
-        json_array("region_ns", samples[REGION], done);
         json_array("barrier_ns", samples[BARRIER], done);
         json_array("lock_ns", samples[LOCK], done);
         json_array("flush_ns", samples[FLUSH], done);
-        json_array("update_ns", samples[UPDATE], done);
-        json_array("lone_update_ns", samples[LONE_UPDATE], done);
-        json_array("lone_flush_ns", samples[LONE_FLUSH], done);
-        json_array("lone_flush_diff_ns", samples[LONE_FLUSH_DIFF], done);
-        json_array("exchange_ns", samples[EXCHANGE], done);
-        json_array("crowd_fetch_ns", samples[CROWD_FETCH], done);
-        json_array("crowd_same_ns", samples[CROWD_SAME], done);
-        json_array("at_work_ns", samples[AT_WORK], done);
-        json_array("first_diff_ns", samples[FIRST_DIFF], done);
-        json_array("crowd_diff_ns", samples[CROWD_DIFF], done);
         json_array("crowd_half_ns", samples[CROWD_HALF], done);
-        json_array("crowd_whole_ns", samples[CROWD_WHOLE], done);
-        json_array("crowd_ragged_ns", samples[CROWD_RAGGED], done);
-        json_array("diff_sent_ns", samples[DIFF_SENT], done);
-        json_array("whole_sent_ns", samples[WHOLE_SENT], done);
-        json_array("notice_ns", samples[NOTICE], done);
+        json_array("at_work_ns", samples[AT_WORK], done);
     }
     printf("}\n");
     return 0;

@@ -4,7 +4,6 @@ use crate::args::ThreadCount;
 use crate::failure::Failure;
 use fathomp_analysis::Analysis;
 use fathomp_predict::machine::Machine;
-use fathomp_predict::nodes::NodesTerms;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::validate::Priced;
 use fathomp_predict::{Options, Outcome, PredictError, Question};
@@ -110,7 +109,7 @@ pub(crate) fn compare(
     })
 }
 
-/// What models of nodes say of recordings on nodes, with these prices; a note if they cannot.
+/// What the published models say of recordings on nodes, with these prices; a note if they cannot.
 pub(crate) fn compare_or_note(
     analyses: &[Analysis],
     target: &Target,
@@ -121,7 +120,6 @@ pub(crate) fn compare_or_note(
         cluster: prices,
         protocol: None,
         diff_bytes: None,
-        without: NodesTerms::NONE,
         counted: None,
     };
     let compared = compare(analyses, target, Some(priced));
@@ -149,7 +147,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<Outcome, Failure> {
 
 /// [`predict`] for a report, which says so if nothing can be predicted; it says by itself
 /// if the runs are broken. Of programs on
-/// nodes models of nodes tell, not this one, which knows threads that share memory.
+/// nodes the published models tell, not this one, which knows threads that share memory.
 pub(crate) fn predict_or_note(
     analyses: &[Analysis],
     target: &Target,

@@ -49,7 +49,7 @@ pub struct Input<'a> {
     pub analyses: &'a [Analysis],
     /// What is predicted from them.
     pub prediction: Option<&'a Prediction>,
-    /// What models of nodes say of them.
+    /// What the published models say of those on nodes.
     pub nodes: Option<&'a Validated>,
     /// What things cost on the machine.
     pub machine: Option<&'a Machine>,

@@ -77,11 +77,10 @@ pub(crate) fn warnings(document: &Document, stolen: Option<f64>) -> Vec<String> 
     let mut warnings = Vec::new();
     let settings = &document.settings;
     let processors = document.machine.processors;
-    let emulated = document.columns.iter().all(|column| column.emulated_time);
     for threads in settings
         .threads
         .iter()
-        .filter(|t| **t as usize > processors && !emulated)
+        .filter(|t| **t as usize > processors)
     {
         warnings.push(format!(
             "{threads} threads shared {processors} processors: these numbers show how a runtime \

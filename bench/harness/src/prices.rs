@@ -15,8 +15,7 @@ use toolchain::{File, Recipe};
 
 /// Bootstrap replicates.
 const REPLICATES: usize = 400;
-/// A run takes about as long as it is told to, and starting takes time too; in emulated time,
-/// eight nodes on two processors that others use as well, a minute and more.
+/// A run takes about as long as it is told to, and starting takes time too.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Times of faults, in nanoseconds a page, one for each round.
@@ -61,46 +60,17 @@ pub struct Sync {
     pub threads: u32,
     /// Wrong values that were read.
     pub wrong: u64,
-    /// Empty parallel regions.
-    pub region_ns: Vec<f64>,
     /// Barriers that all threads reach together.
     pub barrier_ns: Vec<f64>,
     /// From one grant of a lock that all threads ask for to the next.
     pub lock_ns: Vec<f64>,
     /// Flushes of nothing, by all threads at once.
     pub flush_ns: Vec<f64>,
-    /// The same as for the lock if each also adds to a number that all share.
-    pub update_ns: Vec<f64>,
-    /// The same by one thread that nobody else is in the way of.
-    pub lone_update_ns: Vec<f64>,
-    /// Flushes of nothing, by one thread while all others wait at a barrier.
-    pub lone_flush_ns: Vec<f64>,
-    /// The same of a word that it has changed on a page of node 0.
-    pub lone_flush_diff_ns: Vec<f64>,
-    /// A page fetched from a node that fetches too, as all do.
-    pub exchange_ns: Vec<f64>,
-    /// A page fetched from the one node from which all others fetch.
-    pub crowd_fetch_ns: Vec<f64>,
-    /// The same if all fetch the same pages.
-    pub crowd_same_ns: Vec<f64>,
-    /// The same if one alone fetches while the thread of the pages' home computes.
-    pub at_work_ns: Vec<f64>,
-    /// What a barrier takes longer if all others send there a diff of a word.
-    pub first_diff_ns: Vec<f64>,
-    /// What it takes longer for each further one of each.
-    pub crowd_diff_ns: Vec<f64>,
-    /// The same if half of each page changed; the first of a word.
+    /// What a barrier takes longer for each diff of half a page but the first, if all other
+    /// nodes send some to one.
     pub crowd_half_ns: Vec<f64>,
-    /// The same if all of each page changed.
-    pub crowd_whole_ns: Vec<f64>,
-    /// The same if all but a byte of each word changed.
-    pub crowd_ragged_ns: Vec<f64>,
-    /// What its thread leaves the barrier later for each further diff of a word.
-    pub diff_sent_ns: Vec<f64>,
-    /// The same of whole pages.
-    pub whole_sent_ns: Vec<f64>,
-    /// What a barrier takes longer for each page that others are told of.
-    pub notice_ns: Vec<f64>,
+    /// A page fetched by one node alone, while the thread of the page's home computes.
+    pub at_work_ns: Vec<f64>,
 }
 
 /// No answer from the program.
@@ -298,30 +268,10 @@ mod tests {
         }
         let sync = sync(&mut program(), effort).unwrap();
         assert_eq!((sync.threads, sync.wrong), (3, 0));
-        for samples in [
-            sync.exchange_ns,
-            sync.crowd_fetch_ns,
-            sync.crowd_same_ns,
-            sync.at_work_ns,
-            sync.crowd_diff_ns,
-            sync.crowd_whole_ns,
-            sync.crowd_ragged_ns,
-            sync.diff_sent_ns,
-            sync.whole_sent_ns,
-            sync.notice_ns,
-        ] {
+        for samples in [sync.crowd_half_ns, sync.at_work_ns] {
             assert_eq!(samples.len(), 5);
         }
-        for samples in [
-            sync.region_ns,
-            sync.barrier_ns,
-            sync.lock_ns,
-            sync.update_ns,
-            sync.lone_update_ns,
-            sync.lone_flush_ns,
-            sync.lone_flush_diff_ns,
-            sync.flush_ns,
-        ] {
+        for samples in [sync.barrier_ns, sync.lock_ns, sync.flush_ns] {
             assert!(samples.len() == 5 && samples.iter().all(|time| *time > 0.0));
         }
     }

@@ -62,9 +62,6 @@ pub struct Column {
     /// The protocol that shares memory, if each thread is a node of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// Clocks show the time of a cluster whose nodes have processors of their own.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub emulated_time: bool,
 }
 
 impl Column {

@@ -157,10 +157,6 @@ impl Plan {
                     .nodes
                     .as_ref()
                     .map(|nodes| nodes.protocol.name().to_owned()),
-                emulated_time: runtime
-                    .nodes
-                    .as_ref()
-                    .is_some_and(|nodes| nodes.emulated_time),
             };
             let interface = program.compiler.interface;
             let preload = runtime.preload(interface).and_then(|library| {

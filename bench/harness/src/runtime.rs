@@ -56,8 +56,6 @@ pub struct OnNodes {
     pub plain: bool,
     /// The network to emulate between them.
     pub network: Option<Network>,
-    /// Clocks show the time of a cluster with that network.
-    pub emulated_time: bool,
     /// For nodes on several hosts: the words in front of a program that run it there, by
     /// number of nodes. They set everything else.
     pub in_front: BTreeMap<u32, Vec<OsString>>,
@@ -71,7 +69,6 @@ impl OnNodes {
             protocol,
             plain: false,
             network: None,
-            emulated_time: false,
             in_front: BTreeMap::new(),
         }
     }

@@ -147,7 +147,6 @@ impl Settings {
         if let Some(nodes) = on_nodes.filter(|_| threads > 1) {
             // The runtime refuses a number of nodes that is too large.
             let count = u16::try_from(threads).unwrap_or(u16::MAX);
-            plan.emulated_time = nodes.emulated_time;
             plan.cluster = Some(Cluster {
                 protocol: nodes.protocol,
                 plain: nodes.plain,
@@ -224,24 +223,23 @@ mod tests {
         assert_eq!(value(&command, "FATHOMP_DSM").as_deref(), Some("home"));
         assert_eq!(value(&command, "LD_BIND_NOW").as_deref(), Some("1"));
         assert_eq!(value(&command, "OMP_PROC_BIND"), None);
-        let mut emulated = nodes;
-        if let Some(on) = &mut emulated.nodes {
+        let mut on_net = nodes;
+        if let Some(on) = &mut on_net.nodes {
             on.network = Some("62.5,103.4".parse().unwrap());
-            (on.emulated_time, on.plain) = (true, true);
+            on.plain = true;
             on.in_front.insert(4, vec!["fathomp".into()]);
         }
         let mut command = Command::new("true");
-        Settings::default().environment(3, Some(&emulated), &mut command);
+        Settings::default().environment(3, Some(&on_net), &mut command);
         for (name, expected) in [
             ("FATHOMP_DSM_NET", "62.5,103.4"),
-            ("FATHOMP_EMULATED_TIME", "1"),
             ("FATHOMP_DSM_PLAIN", "1"),
         ] {
             assert_eq!(value(&command, name).as_deref(), Some(expected));
         }
         // What stands in front sets everything.
         let mut command = Command::new("true");
-        Settings::default().environment(4, Some(&emulated), &mut command);
+        Settings::default().environment(4, Some(&on_net), &mut command);
         assert_eq!(value(&command, "LD_PRELOAD"), None);
         assert_eq!(value(&command, "OMP_NUM_THREADS"), None);
     }

@@ -268,7 +268,6 @@ fn document(
                 runtime: (*runtime).to_owned(),
                 library: None,
                 protocol: None,
-                emulated_time: false,
             })
             .collect(),
         rows: rows.to_vec(),

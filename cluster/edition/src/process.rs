@@ -4,7 +4,7 @@ use crate::races;
 use crate::start;
 use crate::world::{Kind, bytes, note};
 use fathomp_node::heap;
-use fathomp_node::start::{emulate_time, node};
+use fathomp_node::start::node;
 use fathomp_omp::cluster::{self, Memory, Process, Setting};
 use fathomp_sys::text_patch::Section;
 
@@ -28,10 +28,6 @@ extern "C" fn fathomp_edition_finish() {
 const PROGRAM: usize = 0;
 
 impl Process for Edition {
-    fn is_loaded(&self) {
-        emulate_time();
-    }
-
     fn expect_nodes(&self) {
         start::expect();
     }

@@ -13,7 +13,6 @@ use fathomp_node::start::{self, Forming, Plan};
 use fathomp_node::{Node, StackBytes, Traits, Waits};
 use fathomp_omp::{cluster, overflow, runtime};
 use fathomp_rewriting::{AnalyseError, Wait};
-use fathomp_sys::clock::emulated;
 use fathomp_sys::cluster::alike::OwnPages;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
@@ -145,14 +144,9 @@ extern "C" fn clustered_main(
         environment.expose_provenance(),
     );
     let mine = ThreadLocals::mine();
-    let now_ns = emulated::now_ns();
     // The new thread begins with all of them blocked, and so does every thread that it starts.
     let signals = initial::block_signals();
     let serve = move || {
-        // Emulated time is each thread's own: this one's goes on from here.
-        if emulated::is_emulated() {
-            let _ = emulated::set_ns(now_ns);
-        }
         become_nodes(*plan, traits, &mine, signals, *main, arguments);
     };
     if let Err(error) = thread::spawn_anywhere(Box::new(serve)) {

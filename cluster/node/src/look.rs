@@ -1,7 +1,7 @@
 //! How often a thread flushes that waits for a plain variable and says so, by
-//! yielding or by a branch of its loop. Time is the program's: emulated, if time is.
+//! yielding or by a branch of its loop.
 
-use fathomp_sys::clock::emulated::program_ns;
+use fathomp_sys::clock::monotonic_ns;
 use fathomp_types::looking::{FIRST_NS, LONGEST_NS, SHARE};
 use std::cell::Cell;
 
@@ -31,31 +31,25 @@ pub(crate) enum Second {
 
 /// Flushes if it is time for that when the calling thread says that it waits, `activity` being
 /// the number of operations of its node. The gaps double while nothing else happens, so
-/// that waiting takes at most about twice as long as it must. `pass` may let time pass until
-/// it is due; if it does not, the thread has to say so again. `flush` is told whether it is the
-/// first one, and says whether it was an operation of the node.
-pub(crate) fn flush_when_due(
-    activity: u64,
-    second: Second,
-    pass: impl FnOnce(u64) -> bool,
-    flush: impl FnOnce(bool) -> bool,
-) {
-    let begun_ns = program_ns();
+/// that waiting takes at most about twice as long as it must. `flush` is told whether it is the first one, and
+/// says whether it was an operation of the node.
+pub(crate) fn flush_when_due(activity: u64, second: Second, flush: impl FnOnce(bool) -> bool) {
+    let begun_ns = monotonic_ns();
     let before = WAITING.get().filter(|waiting| waiting.activity == activity);
     let gap_ns = match before {
         None if second == Second::Late => LATE_NS,
         None => FIRST_NS,
         Some(waiting) => {
             let due_ns = waiting.last_ns.saturating_add(waiting.gap_ns);
-            if begun_ns < due_ns && !pass(due_ns) {
+            if begun_ns < due_ns {
                 return;
             }
             waiting.gap_ns * 2
         }
     };
-    let begun_ns = program_ns();
+    let begun_ns = monotonic_ns();
     let operations = u64::from(flush(before.is_none()));
-    let last_ns = program_ns();
+    let last_ns = monotonic_ns();
     let longest_ns = last_ns.saturating_sub(begun_ns).saturating_mul(SHARE);
     WAITING.set(Some(Waiting {
         activity: activity + operations,
@@ -79,7 +73,7 @@ mod tests {
             flushed = true;
             true
         };
-        flush_when_due(activity, Second::Soon, |_| false, flush);
+        flush_when_due(activity, Second::Soon, flush);
         WAITING.get().map(|w| w.gap_ns).filter(|_| flushed)
     }
 
@@ -97,17 +91,6 @@ mod tests {
             ..waiting
         }));
         assert_eq!(gap_after(21, flush), None);
-        // Unless time passes quicker.
-        let (mut due_ns, mut flushed) = (0, false);
-        let pass = |until_ns| {
-            due_ns = until_ns;
-            true
-        };
-        flush_when_due(21, Second::Soon, pass, |is_first| {
-            flushed = !is_first;
-            true
-        });
-        assert!(flushed && due_ns > u64::MAX / 2);
     }
 
     #[test]

@@ -20,13 +20,11 @@ use crate::standing::{Standing, Stillness};
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use fathomp_omp::tap;
-use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process;
 use fathomp_sys::cluster::thread::{Body, Stacks};
 use fathomp_sys::cluster::{deferral, image};
-use fathomp_transport::emulated::{Awaited, Emulation};
 use fathomp_transport::{Abort, Death, Polling, Role, SendError, Spin, Transport, Wake};
 use fathomp_types::{NodeId, ThreadId};
 use std::io;
@@ -48,7 +46,6 @@ mod publish;
 mod state;
 mod stepping;
 mod tasks;
-mod time;
 mod turns;
 
 use state::{Carrying, Publishing, Turn};
@@ -102,8 +99,6 @@ pub(crate) struct Parts {
     pub(crate) peers: Option<Peers>,
     /// Whether their memory may be used unasked, see [`Host`].
     pub(crate) direct: bool,
-    /// When the program begins, if time is emulated.
-    pub(crate) begins_ns: u64,
     /// When the program is ended, if shared lines are looked for.
     pub(crate) stops_ns: Option<u64>,
 }
@@ -117,7 +112,6 @@ pub struct Node {
     pub(crate) first_process: Option<u32>,
     stacks: Stacks,
     stacks_used: AtomicUsize,
-    begins_ns: u64,
     /// The program's own code.
     text: Vec<Range<usize>>,
     transport: &'static dyn Transport,
@@ -197,7 +191,6 @@ impl Node {
             lookout,
             peers,
             direct,
-            begins_ns,
             stops_ns,
         } = parts;
         let lines = engine.watch().is_some_and(|watch| watch.lines().is_some());
@@ -210,7 +203,6 @@ impl Node {
             first_process,
             stacks,
             stacks_used: AtomicUsize::new(0),
-            begins_ns,
             text: image::program_text(),
             transport,
             pages,
@@ -358,12 +350,10 @@ impl Node {
     /// Asks something by `ask`, and stands still until it is answered.
     fn ask(&self, ask: impl FnOnce(ThreadId) -> Wake) -> u64 {
         let _inside = deferral::enter();
-        let _charged = self.charged(Work::Call);
-        self.take_turn();
         let place = self.place();
         place.slot.begin();
         let wake = ask(place.thread);
-        self.wait(Awaited::Answer, wake, place.slot, Slot::is_answered);
+        self.wait_here(wake, place.slot, Slot::is_answered);
         place.slot.answer()
     }
 
@@ -429,7 +419,7 @@ impl Node {
     /// If the system refuses, or the node has no stack left.
     pub fn begin(&self, run: Body) -> io::Result<()> {
         let stack = self.take_stack()?;
-        self.stacks.spawn(stack, self.with_emulated_time(run))
+        self.stacks.spawn(stack, run)
     }
 
     /// The same for a thread that is there: the program's first one, which is to run what is
@@ -438,7 +428,7 @@ impl Node {
     /// # Errors
     /// As of [`Self::begin`].
     pub fn begin_first(&self, run: Body) -> io::Result<(Range<usize>, Body)> {
-        Ok((self.take_stack()?, self.with_emulated_time(run)))
+        Ok((self.take_stack()?, run))
     }
 
     fn take_stack(&self) -> io::Result<Range<usize>> {
@@ -473,7 +463,6 @@ impl Node {
         tap::ignore_this_thread();
         let _inside = deferral::enter();
         let mut quiet = Quiet::new(self.waits);
-        let emulation = self.transport.emulation();
         loop {
             {
                 let polling = Polling::new(self.transport, Role::Service);
@@ -482,18 +471,16 @@ impl Node {
                     drop(polling);
                     self.have_program_leave();
                 }
-                let rest = emulation.map_or(quiet::REST, |time| time.look(quiet::REST));
-                let rest = rest.min(self.until_sample());
+                let rest = quiet::REST.min(self.until_sample());
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
-            self.publish_if_asked(None);
+            self.publish_if_asked();
             self.attend_to_tasks();
             self.look_after_peers();
             self.sample_when_due();
             self.stop_when_due();
             let operations = self.activity.load(Ordering::Relaxed);
-            let at_work = emulation.is_none_or(Emulation::is_at_work);
-            if quiet.lasts(self.slots.at_work(), operations) && at_work {
+            if quiet.lasts(self.slots.at_work(), operations) {
                 self.flush_for_others();
             }
             let code = self.exit.swap(NO_EXIT, Ordering::Relaxed);

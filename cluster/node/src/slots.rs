@@ -85,8 +85,6 @@ pub(crate) struct Slots {
     /// Those that were ever used.
     used: AtomicU32,
     free: Mutex<Vec<ThreadId>>,
-    /// The place, plus one, of the thread whose time is emulated.
-    program: AtomicU32,
 }
 
 /// The calling thread's place, until it ends.
@@ -143,20 +141,7 @@ impl Slots {
             slots: std::iter::repeat_with(slot).take(THREADS).collect(),
             used: AtomicU32::new(0),
             free: Mutex::default(),
-            program: AtomicU32::new(0),
         }
-    }
-
-    /// The calling thread is the one whose time is emulated.
-    pub(crate) fn become_programs(&self) {
-        if let Some((thread, _)) = self.mine() {
-            self.program.store(thread.0 + 1, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether that thread's time is emulated.
-    pub(crate) fn is_programs(&self, thread: ThreadId) -> bool {
-        self.program.load(Ordering::Relaxed) == thread.0 + 1
     }
 
     /// The calling thread's number and place; none if there are too many

@@ -20,11 +20,10 @@ use crate::races::Lookout;
 use crate::sharing::{Sharing, SharingError, asked_to_watch};
 use crate::slots::{self, Hooks, Slots, THREADS};
 use crate::waits::Traits;
-use fathomp_launch::names::{EMULATED_TIME, NETWORK};
 use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process};
 use fathomp_omp::tap;
 use fathomp_sys::affinity;
-use fathomp_sys::clock::{emulated, monotonic_ns};
+use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::alike::OwnPages;
 use fathomp_sys::cluster::backing::Backing;
 use fathomp_sys::cluster::deferral;
@@ -89,12 +88,6 @@ pub enum StartError {
     /// The environment asks for notes that cannot be taken.
     #[error(transparent)]
     Watch(#[from] WatchError),
-    /// Nothing is known of time without a network.
-    #[error("{EMULATED_TIME} is set without {NETWORK}: say what network to emulate")]
-    NoNet,
-    /// Only one thread's clock is kept.
-    #[error("time is emulated for nodes of one thread, not of {0}: run it with --threads 1")]
-    Threads(u32),
     /// Its stacks would have to be executable.
     #[error(
         "the program runs code on its stack (gcc's nested functions whose address is taken, \
@@ -169,10 +162,6 @@ pub fn plan() -> Result<Option<Plan>, StartError> {
     let Some(cluster) = Cluster::from_env(get)? else {
         return Ok(None);
     };
-    let emulates_time = fathomp_launch::emulates_time(get).map_err(ClusterError::from)?;
-    if emulates_time && cluster.network.is_none() {
-        return Err(StartError::NoNet);
-    }
     let watch = fathomp_launch::Watch::from_env(get)?;
     Ok(Some(Plan {
         nodes: cluster.nodes,
@@ -180,14 +169,6 @@ pub fn plan() -> Result<Option<Plan>, StartError> {
         net: cluster.network.map(Net::from),
         sharing: Sharing::new(cluster, watch.is_some()),
     }))
-}
-
-/// Emulates time if the environment asks for it. To be called before anything reads
-/// a clock.
-pub fn emulate_time() {
-    if fathomp_launch::emulates_time(&of_this_process) == Ok(true) {
-        emulated::emulate();
-    }
 }
 
 /// Whether the program has no OpenMP of its own, but a library that was loaded
@@ -241,8 +222,6 @@ pub struct Forming {
     met: Option<Met>,
     first_process: Option<u32>,
     peers: Option<Peers>,
-    /// When the program begins, if time is emulated.
-    begins_ns: u64,
     /// When the program is ended, if shared lines are looked for.
     stops_ns: Option<u64>,
 }
@@ -268,10 +247,7 @@ pub fn meet(
     stacks: StackBytes,
     thread_locals: Range<usize>,
 ) -> Result<Meeting, StartError> {
-    if emulated::is_emulated() && threads != 1 {
-        return Err(StartError::Threads(threads));
-    }
-    if hosts::are_asked_for() && (emulated::is_emulated() || plan.net.is_some()) {
+    if hosts::are_asked_for() && plan.net.is_some() {
         return Err(MeetError::Emulated.into());
     }
     let layout = Layout::new(image::program_segments(), plan.nodes, stacks)
@@ -353,15 +329,9 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
     let fabric = Fabric::new(size.here, Limits::for_nodes(size.here), plan.net)
         .map_err(StartError::Connect)?;
     // An emulated network carries messages only, and so does a real one.
-    let reach =
-        plan.net.is_none() && met.is_none() && !emulated::is_emulated() && plan.sharing.may_reach();
+    let reach = plan.net.is_none() && met.is_none() && plan.sharing.may_reach();
     let memories = reach.then(|| Memories::new(plan.nodes, layout.pages()));
     let memories = memories.transpose().map_err(StartError::Connect)?;
-    let fabric = match emulated::is_emulated() {
-        true => fabric.with_emulated_time(),
-        false => fabric,
-    };
-    let begins_ns = emulated::now_ns();
     let stops_ns = time_limit().map(|limit_ns| monotonic_ns().saturating_add(limit_ns));
     let mut me = NodeId(0);
     let mut children = Vec::new();
@@ -411,7 +381,6 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
         met,
         first_process,
         peers,
-        begins_ns,
         stops_ns,
     };
     Ok((forming, backing))
@@ -489,7 +458,6 @@ impl Forming {
             met,
             first_process,
             peers,
-            begins_ns,
             stops_ns,
         } = self;
         let transport = connect(me, &fabric, met).map_err(StartError::Connect)?;
@@ -514,9 +482,7 @@ impl Forming {
             loads_acquire: sharing.loads_acquire(traits.waits),
             atomics: traits.atomics,
             tries_locks: traits.tries_locks,
-            carries: traits.carries
-                && traits.waits == crate::Waits::Never
-                && !emulated::is_emulated(),
+            carries: traits.carries && traits.waits == crate::Waits::Never,
         };
         let engine = sharing.start(me, memory, &host)?;
         let node = Node::new(Parts {
@@ -534,7 +500,6 @@ impl Forming {
             lookout,
             peers,
             direct,
-            begins_ns,
             stops_ns,
         });
         let node = Box::leak(Box::new(node));

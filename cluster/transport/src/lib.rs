@@ -2,12 +2,10 @@
 //!
 //! [`Transport`] is what the rest sees: messages of bytes, never lost and in
 //! order between two nodes, with a sender who never waits. [`local`] joins the
-//! processes of one machine through shared memory, [`tcp`] those of several hosts. In [`emulated`] time a program takes
-//! what it would take on a cluster.
+//! processes of one machine through shared memory, [`tcp`] those of several hosts.
 #![forbid(unsafe_code)]
 
 mod doorbell;
-pub mod emulated;
 mod ends;
 pub mod local;
 mod net;

@@ -1,7 +1,6 @@
 //! The interface every way of carrying messages offers.
 
 use crate::doorbell::{Role, Wake};
-use crate::emulated::Emulation;
 use fathomp_types::NodeId;
 use std::time::Duration;
 
@@ -117,12 +116,6 @@ pub trait Transport: Send + Sync {
 
     /// The word that a node has left last, if words are kept.
     fn noted(&self, _node: NodeId) -> Option<u32> {
-        None
-    }
-
-    /// What emulates time, if anything does. Every message received has then to be
-    /// [served](Emulation::serve).
-    fn emulation(&self) -> Option<&Emulation> {
         None
     }
 

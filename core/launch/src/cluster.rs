@@ -1,8 +1,6 @@
 //! What makes a program run on several nodes.
 
-use crate::names::{
-    DIFF_MEMORY, EMULATED_TIME, FAULTS, LOADS, NETWORK, NODES, PLAIN, PROTOCOL, RACES,
-};
+use crate::names::{DIFF_MEMORY, FAULTS, LOADS, NETWORK, NODES, PLAIN, PROTOCOL, RACES};
 use crate::value::{FlagError, Lookup, Variables, flag, number, text};
 use crate::{Network, NetworkError};
 use serde::{Deserialize, Serialize};
@@ -144,14 +142,6 @@ pub fn nodes(get: Lookup<'_>) -> Result<u16, ClusterError> {
 #[must_use]
 pub fn asks_for_nodes(get: Lookup<'_>) -> bool {
     nodes(get) != Ok(1)
-}
-
-/// Whether the environment asks that time be emulated.
-///
-/// # Errors
-/// If the variable is neither on nor off.
-pub fn emulates_time(get: Lookup<'_>) -> Result<bool, FlagError> {
-    flag(get, EMULATED_TIME)
 }
 
 impl Cluster {

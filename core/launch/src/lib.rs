@@ -22,7 +22,7 @@ mod watch;
 
 pub use cluster::{
     Cluster, ClusterError, DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, Faults, Loads, NODES_MAX,
-    Protocol, asks_for_nodes, emulates_time, nodes,
+    Protocol, asks_for_nodes, nodes,
 };
 pub use names::Variable;
 pub use network::{Network, NetworkError};

@@ -89,11 +89,6 @@ variables! { ALL:
         set_by: "`--net`", read_by: "node",
         "The network to emulate between the nodes."
     }
-    EMULATED_TIME = "FATHOMP_EMULATED_TIME" {
-        values: "0, 1", default: "0",
-        set_by: "`--emulated-time`", read_by: "abi, node",
-        "Clocks show the time of a cluster whose nodes have processors of their own."
-    }
     LOADS = "FATHOMP_DSM_LOADS" {
         values: "acquire, relaxed", default: "what the program's code needs",
         set_by: "you", read_by: "abi, node",

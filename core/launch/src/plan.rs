@@ -1,8 +1,8 @@
 //! All that a launcher tells a program.
 
-use crate::names::{EMULATED_TIME, PAGING, PLAN};
+use crate::names::{PAGING, PLAN};
 use crate::steering::{BIND_NOW, LIBRARY_PATH, PRELOAD, TOOL_LIBRARIES, is_kept_from_measurements};
-use crate::value::{FlagError, Lookup, Variables, flag, of_this_process, path};
+use crate::value::{FlagError, Lookup, Variables, of_this_process, path};
 use crate::{
     Cluster, ClusterError, OpenMp, Recorder, RecorderError, Seat, SeatError, Teams, Watch,
     WatchError,
@@ -18,8 +18,6 @@ pub struct Plan {
     pub openmp: OpenMp,
     /// Several nodes, if it is not to be one process.
     pub cluster: Option<Cluster>,
-    /// Clocks show emulated time.
-    pub emulated_time: bool,
     /// What nodes note of accesses.
     pub watch: Option<Watch>,
     /// What is recorded of OpenMP.
@@ -81,7 +79,6 @@ impl Plan {
         Ok(Self {
             openmp: OpenMp::from_env(get),
             cluster: Cluster::from_env(get)?,
-            emulated_time: flag(get, EMULATED_TIME)?,
             watch: Watch::from_env(get)?,
             recorder: Recorder::from_env(get)?,
             paging: path(get, PAGING),
@@ -107,7 +104,6 @@ impl Plan {
         let Self {
             openmp,
             cluster,
-            emulated_time,
             watch,
             recorder,
             paging,
@@ -120,9 +116,6 @@ impl Plan {
         } = self;
         let mut all = Variables::new();
         openmp.variables(&mut all);
-        if *emulated_time {
-            all.push((EMULATED_TIME.name, "1".into()));
-        }
         if let Some(cluster) = cluster {
             // The table of functions that the program calls is one more page that all nodes
             // write, if they are bound when they are called first.

@@ -4,8 +4,6 @@
 //! time stamp is one instruction; elsewhere it is a nanosecond of
 //! `CLOCK_MONOTONIC`. Ticks of all processes of a machine compare.
 
-pub mod emulated;
-
 use fathomp_types::Ticks;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -25,8 +23,6 @@ pub enum Source {
     Processor = 1,
     /// Nanoseconds of `CLOCK_MONOTONIC`.
     Monotonic = 2,
-    /// Nanoseconds of [emulated time](emulated).
-    Emulated = 3,
 }
 
 /// The source chosen, 0 before the first reading.
@@ -39,7 +35,6 @@ pub fn now() -> Ticks {
     match SOURCE.load(Ordering::Relaxed) {
         1 => Ticks(counter::read()),
         2 => Ticks(monotonic_ns()),
-        3 => Ticks(emulated::now_ns()),
         _ => first(),
     }
 }
@@ -49,16 +44,12 @@ fn first() -> Ticks {
     match source() {
         Source::Processor => Ticks(counter::read()),
         Source::Monotonic => Ticks(monotonic_ns()),
-        Source::Emulated => Ticks(emulated::now_ns()),
     }
 }
 
 /// Where ticks come from in this process.
 #[must_use]
 pub fn source() -> Source {
-    if emulated::is_emulated() {
-        return Source::Emulated;
-    }
     let chosen = if counter::is_constant() {
         Source::Processor
     } else {

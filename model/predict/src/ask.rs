@@ -1,7 +1,6 @@
 //! One question to whichever model is meant, and one answer: what every command asks.
 
 use crate::counts::Counted;
-use crate::nodes::{self, NodesError, NodesPredicted, NodesQuestion};
 use crate::prices::Cluster;
 use crate::published::{self, Predicted, SdpError};
 use crate::recorded::PredictError;
@@ -30,13 +29,6 @@ pub enum Question<'a> {
         /// Which model, and for what.
         asked: &'a published::Question,
     },
-    /// A cluster, by our model of [`nodes`].
-    Nodes {
-        /// Recordings with one thread and on nodes.
-        analyses: &'a [&'a Analysis],
-        /// For which cluster.
-        asked: NodesQuestion<'a>,
-    },
     /// Every number of threads or nodes from the others, by all models, beside what was
     /// observed with it.
     Observed {
@@ -44,7 +36,7 @@ pub enum Question<'a> {
         analyses: &'a [&'a Analysis],
         /// Of our model of threads.
         options: &'a Options,
-        /// The cluster that they were made on, for models of nodes.
+        /// The cluster that they were made on, for the published models.
         priced: Option<Priced<'a>>,
     },
     /// Counts by the published models, beside what was observed.
@@ -64,8 +56,6 @@ pub enum Outcome {
     Threads(Box<Prediction>),
     /// Of [`Question::Published`].
     Published(Predicted),
-    /// Of [`Question::Nodes`].
-    Nodes(NodesPredicted),
     /// Of [`Question::Observed`] and [`Question::ObservedCounts`].
     Observed(Validated),
 }
@@ -99,9 +89,6 @@ pub enum AskError {
     /// By a published model.
     #[error(transparent)]
     Published(#[from] SdpError),
-    /// By our model of nodes.
-    #[error(transparent)]
-    Nodes(#[from] NodesError),
     /// Beside what was observed.
     #[error(transparent)]
     Observed(#[from] ValidateError),
@@ -110,8 +97,7 @@ pub enum AskError {
 /// Asks the model that is meant.
 ///
 /// # Errors
-/// As that model: [`threads::predict`], [`published::predict`], [`nodes::predict_nodes`] and
-/// [`validate::validate`].
+/// As that model: [`threads::predict`], [`published::predict`] and [`validate::validate`].
 pub fn ask(question: &Question<'_>) -> Result<Outcome, AskError> {
     Ok(match *question {
         Question::Threads { analyses, options } => {
@@ -122,9 +108,6 @@ pub fn ask(question: &Question<'_>) -> Result<Outcome, AskError> {
             cluster,
             asked,
         } => Outcome::Published(published::predict(counted, cluster, asked)?),
-        Question::Nodes { analyses, asked } => {
-            Outcome::Nodes(nodes::predict_nodes(analyses, &asked)?)
-        }
         Question::Observed {
             analyses,
             options,

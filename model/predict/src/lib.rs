@@ -3,7 +3,6 @@
 //! * [`threads`]: from recordings with a few thread counts to a [`Prediction`]: how the
 //!   program will scale on a machine, with intervals and in words.
 //! * [`published`]: from counts of page faults to speedup on a cluster, as published.
-//! * [`nodes`]: our model of nodes, with what the published ones leave out.
 //! * [`validate`]: all of these held against what was measured.
 //! * [`ask()`]: any of them, by one question.
 //!
@@ -14,7 +13,6 @@
 mod ask;
 pub mod counts;
 pub mod machine;
-pub mod nodes;
 mod numeric;
 pub mod prices;
 pub mod published;

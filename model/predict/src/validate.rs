@@ -11,7 +11,6 @@ pub use rows::{Cell, Predictor, Row};
 pub use table4::table4;
 
 use crate::counts::{self, Counted, RecordingsError};
-use crate::nodes::{self, Beside, NodesRegion, NodesTerms, NodesTime, Precision};
 use crate::prices::{Cluster, ClusterError, Prices, Protocol};
 use crate::published::{self, Table4Row, mean_relative_error};
 use crate::recorded::{PredictError, Runs, threads_of};
@@ -79,8 +78,6 @@ pub struct Priced<'a> {
     pub protocol: Option<Protocol>,
     /// Size of a diff to a home; none: a page.
     pub diff_bytes: Option<u32>,
-    /// Terms that our model of nodes leaves out.
-    pub without: NodesTerms,
     /// Recordings whose work and counts the models of clusters go by, if those are of other
     /// runs than the ones that they are held against: on nodes of one machine, say.
     pub counted: Option<&'a [&'a Analysis]>,
@@ -143,7 +140,6 @@ pub fn validate(
         return Err(PredictError::Nothing.into());
     }
     let (mut rows, mut counted) = (Vec::new(), false);
-    let mut precisions = Vec::new();
     for ((name, _), analyses) in &programs {
         let runs = Runs::new(analyses)?;
         let alone_ns = runs.typical(1).ok_or_else(|| ValidateError::Alone {
@@ -160,41 +156,20 @@ pub fn validate(
         for group in runs.groups.iter().filter(|group| group.threads > 1) {
             let threads = group.threads;
             let observed = alone_ns / group.typical();
-            let emulated_time = group.typical_run().analysis.program.emulated_time;
             let mut predictions = vec![cell(Predictor::Ideal, threads.into(), observed)];
             predictions.extend(fitted(analyses, threads, alone_ns, observed, options)?);
-            let counts = published.remove(&threads);
-            let nodes = counts.as_ref().and_then(|counts| counts.nodes.clone());
-            let nodes_regions = nodes.unwrap_or_default();
-            let times = nodes_regions.iter().map(|region| &region.time);
-            let nodes = (!nodes_regions.is_empty()).then(|| times.sum::<NodesTime>());
-            predictions.extend(nodes.map(|time| {
-                let speedup = alone_ns / time.time_ns();
-                cell(Predictor::Nodes, speedup, observed)
-            }));
-            predictions.extend(counts.into_iter().flat_map(|counts| counts.published));
+            predictions.extend(published.remove(&threads).into_iter().flatten());
             rows.push(Row {
                 program: (*name).to_owned(),
                 threads,
                 protocol: protocol_of(group.typical_run().analysis),
                 runs: group.runs.len() as u32,
-                oversubscribed: !emulated_time
-                    && on_one_machine
-                    && processors.is_some_and(|most| threads > most),
-                emulated_time,
+                oversubscribed: on_one_machine && processors.is_some_and(|most| threads > most),
                 processors_used: processors
                     .filter(|_| on_one_machine)
                     .and_then(|all| processors_used(group.typical_run().analysis, all)),
                 speedup_observed: observed,
                 predictions,
-                nodes,
-                nodes_regions,
-                nodes_interval: None,
-            });
-            precisions.push(Precision {
-                work: runs.groups[0].noise,
-                measured: priced.is_some_and(|priced| priced.cluster.measured.is_some()),
-                seen: None,
             });
         }
     }
@@ -204,7 +179,6 @@ pub fn validate(
     if priced.is_some() && !counted {
         return Err(RecordingsError::NoCounts.into());
     }
-    expect(&mut rows, &precisions);
     Ok(Validated {
         schema: SCHEMA,
         version: VERSION,
@@ -225,8 +199,7 @@ pub fn validate(
 }
 
 /// Predicts each number of threads by the published models from its own counts, and compares with
-/// the speedup that the counts come with. `priced.counted` and `priced.without` are not looked at:
-/// counts say nothing of what our model of nodes goes by.
+/// the speedup that the counts come with. `priced.counted` is not looked at.
 ///
 /// # Errors
 /// If no speedup was observed, or the cluster has no such prices.
@@ -360,47 +333,6 @@ fn processors_used(analysis: &Analysis, processors: u32) -> Option<f64> {
     (all_ns > 0.0).then(|| (own_ns / all_ns).min(1.0))
 }
 
-/// Programs that must tell how far off our model of nodes is, before they are heard.
-const HEARD_FROM: usize = 3;
-
-/// Gives the times of our model of nodes their intervals: a program's from the
-/// precision of what went in and from how far off those of the others are.
-fn expect(rows: &mut [Row], precisions: &[Precision]) {
-    let off: Vec<Option<f64>> = rows.iter().map(off).collect();
-    for at in 0..rows.len() {
-        let Some(time) = rows[at].nodes else { continue };
-        let others = rows.iter().zip(&off).filter(|(other, _)| {
-            other.threads == rows[at].threads && other.program != rows[at].program
-        });
-        let others: Vec<f64> = others.filter_map(|(_, off)| *off).collect();
-        let squares: f64 = others.iter().map(|off| off * off).sum();
-        let seen = (others.len() >= HEARD_FROM).then(|| (squares / others.len() as f64).sqrt());
-        let interval = nodes::interval(
-            &time,
-            &Precision {
-                seen,
-                ..precisions[at]
-            },
-        );
-        let row = &mut rows[at];
-        row.nodes_interval = Some(interval);
-        for cell in &mut row.predictions {
-            if cell.predictor == Predictor::Nodes {
-                // Of the same sequential time.
-                let observed_ns = time.time_ns() * cell.speedup / row.speedup_observed;
-                cell.inside = Some((interval.low_ns..=interval.high_ns).contains(&observed_ns));
-            }
-        }
-    }
-}
-
-/// ln(predicted / observed) time of our model of nodes.
-fn off(row: &Row) -> Option<f64> {
-    let mut cells = row.predictions.iter();
-    let cell = cells.find(|cell| cell.predictor == Predictor::Nodes)?;
-    Some((row.speedup_observed / cell.speedup).ln())
-}
-
 fn cell(predictor: Predictor, speedup: f64, observed: f64) -> Cell {
     Cell {
         predictor,
@@ -450,12 +382,6 @@ fn fitted(
     Ok(cells)
 }
 
-/// What counts say of a number of threads.
-struct FromCounts {
-    nodes: Option<Vec<NodesRegion>>,
-    published: Vec<Cell>,
-}
-
 /// The run of middle duration of each number of threads.
 fn middle_of<'a>(runs: &Runs<'a>) -> Vec<&'a Analysis> {
     let groups = runs.groups.iter();
@@ -467,7 +393,7 @@ fn published<'a>(
     runs: &Runs<'a>,
     alone_ns: f64,
     priced: Priced<'a>,
-) -> Result<BTreeMap<u32, FromCounts>, ValidateError> {
+) -> Result<BTreeMap<u32, Vec<Cell>>, ValidateError> {
     let name = runs
         .groups
         .first()
@@ -502,34 +428,10 @@ fn published<'a>(
         let Some(observed) = run.speedup_observed else {
             continue;
         };
-        let with = |threads| middle.iter().find(|one| threads_of(one) == threads);
-        let ours = with(run.threads).zip(with(1)).and_then(|(one, alone)| {
-            let others: Vec<&Analysis> = middle
-                .iter()
-                .copied()
-                .filter(|other| other.program.nodes > 1 && threads_of(other) != run.threads)
-                .collect();
-            let beside = Beside {
-                alone,
-                others: &others,
-                processors: Some(runs.processors()).filter(|known| {
-                    *known > 0 && !one.program.emulated_time && priced.counted.is_none()
-                }),
-                cluster: priced.cluster,
-                protocol,
-                prices: &prices,
-            };
-            let mut regions = nodes::nodes(one, &beside)?;
-            for region in &mut regions {
-                region.time = region.time.without(priced.without);
-            }
-            Some(regions)
-        });
-        let from_counts = FromCounts {
-            published: by_published(run, &runs_counted, &prices, observed),
-            nodes: ours,
-        };
-        cells.insert(run.threads, from_counts);
+        cells.insert(
+            run.threads,
+            by_published(run, &runs_counted, &prices, observed),
+        );
     }
     Ok(cells)
 }

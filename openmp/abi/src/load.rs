@@ -22,9 +22,6 @@ extern "C" fn fathomp_abi_finish() {
 /// Prepares the runtime; called when the library is loaded.
 pub fn load() {
     crate::kmpc::load();
-    if let Some(process) = process() {
-        process.is_loaded();
-    }
     // Nodes have a handler of their own for that signal, and stacks of their own.
     let is_node = asks_for_nodes(&of_this_process);
     if is_node {

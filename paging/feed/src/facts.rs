@@ -20,8 +20,6 @@ pub struct Facts {
     pub zero_unix_ns: u64,
     /// Length of a tick in nanoseconds, as well as it is known.
     pub nanos_per_tick: f64,
-    /// Ticks are emulated time, which other processes cannot tell.
-    pub emulated: bool,
     /// A process that was recorded forked it.
     pub forked: bool,
     /// Its number in the order in which processes began, if they were counted.

@@ -113,7 +113,6 @@ impl RingFile {
         put(header::RING_WORDS, self.geometry.ring_words as u64);
         put(header::START_TIME, peer::start_time(pid).unwrap_or(0));
         put(header::PID_NAMESPACE, peer::pid_namespace());
-        put(header::EMULATED, u64::from(clock::emulated::is_emulated()));
         put(header::FORKED, u64::from(opening.forked));
         put(
             header::ORDER,
@@ -297,7 +296,6 @@ impl RingFile {
             zero: Ticks(read(header::BEGIN)),
             zero_unix_ns: read(header::UNIX),
             nanos_per_tick: self.nanos_per_tick(),
-            emulated: self.is_emulated(),
             forked: read(header::FORKED) == 1,
             order: number(header::ORDER),
             rank: number(header::RANK),
@@ -321,22 +319,11 @@ impl RingFile {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn is_emulated(&self) -> bool {
-        self.words()[header::EMULATED].get() == 1
-    }
-
-    /// The present moment as the process would see it, if that can be told.
-    #[must_use]
-    pub fn now(&self) -> Option<Ticks> {
-        (!self.is_emulated()).then(clock::now)
-    }
-
     fn nanos_per_tick(&self) -> f64 {
         let claimed = f64::from_bits(self.words()[header::NANOS_PER_TICK].get());
         let claimed = (claimed.is_finite() && claimed > 0.0).then_some(claimed);
         let measured = match clock::source() {
-            _ if self.is_emulated() => Some(1.0),
-            clock::Source::Monotonic | clock::Source::Emulated => Some(1.0),
+            clock::Source::Monotonic => Some(1.0),
             clock::Source::Processor => self.measured(),
         };
         match (measured, claimed) {

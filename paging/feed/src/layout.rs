@@ -39,8 +39,6 @@ pub mod header {
     pub const START_TIME: usize = 9;
     /// Name space of the process number, as the kernel numbers it.
     pub const PID_NAMESPACE: usize = 10;
-    /// 1 if ticks are emulated time, which other processes cannot tell.
-    pub const EMULATED: usize = 11;
     /// 1 if the process was forked by one that was recorded.
     pub const FORKED: usize = 12;
     /// Number of the process in the order in which they began, plus 1; 0 if not counted.

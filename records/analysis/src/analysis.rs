@@ -44,7 +44,6 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         .iter()
         .enumerate()
         .map(|(index, process)| Ledger {
-            emulated: recording.meta.emulated_time,
             ..ledger::keep(process, &sites, index)
         })
         .collect();
@@ -150,7 +149,7 @@ fn still_ns(recording: &Recording) -> Option<u64> {
     let Some(Outcome::Signalled(signal)) = recording.meta.outcome else {
         return None;
     };
-    if !Outcome::STOPPING.contains(&signal) || recording.meta.emulated_time {
+    if !Outcome::STOPPING.contains(&signal) {
         return None;
     }
     let still = recording.processes.iter().map(|process| {
@@ -384,6 +383,5 @@ fn program(recording: &Recording) -> ProgramFacts {
         processor_ns: meta.processor_ns.filter(|ns| *ns > 0),
         pace: meta.pace.filter(Pace::is_sane),
         rehearsal: meta.rehearsal,
-        emulated_time: meta.emulated_time,
     }
 }

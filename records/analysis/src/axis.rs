@@ -3,8 +3,7 @@
 //!
 //! Both recordings have times of the same tick counter, so a tick is the same moment in
 //! both, and becomes the same nanoseconds by the clocks of the paging recording. A thread is
-//! the same one if the kernel's numbers of it and its process are. Where time was emulated,
-//! ticks of the two are of different clocks, and there is no axis.
+//! the same one if the kernel's numbers of it and its process are.
 
 use crate::sites::Sites;
 use crate::symbols::Symbols;
@@ -133,13 +132,10 @@ impl AxisClock {
 }
 
 /// The axis of `recording` on the clocks of the paging recording of the same run. A process
-/// that has none there goes by the first. None where time was emulated, or without clocks.
+/// that has none there goes by the first. None without clocks.
 #[must_use]
 pub fn axis(recording: &Recording, clocks: &[AxisClock]) -> Option<Axis> {
     let any = clocks.first()?;
-    if recording.meta.emulated_time {
-        return None;
-    }
     let sites = Sites::new(recording, &mut Symbols::new());
     let names = sites.entries.iter().map(|entry| match &entry.name {
         none if none.is_empty() => entry.place.short.clone(),
@@ -400,12 +396,5 @@ mod tests {
         assert_eq!((phases[1].begin_ns, phases[1].end_ns), (200_020, 200_060));
         assert_eq!(phases[1].counts.fetch_faults, 6);
         assert_eq!(phases[1].counts.write_faults, 3);
-    }
-
-    #[test]
-    fn emulated_time_has_no_axis() {
-        let mut recording = recording();
-        recording.meta.emulated_time = true;
-        assert_eq!(axis(&recording, &[LATER]), None);
     }
 }

@@ -76,7 +76,7 @@ impl Analysis {
         let program = &self.program;
         let throttled = program.throttled_ns.unwrap_or(0) as f64 >= 0.02 * self.wall_ns as f64;
         let own = !self.crowds.is_empty() || (program.quota_processors.is_some() && throttled);
-        if own || program.emulated_time || program.nodes > 1 || !program.hosts.is_empty() {
+        if own || program.nodes > 1 || !program.hosts.is_empty() {
             return None;
         }
         let others_used = program.others_used.filter(|used| *used >= NOBODY)?;

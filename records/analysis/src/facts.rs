@@ -155,9 +155,6 @@ pub struct ProgramFacts {
     /// More threads than processors on purpose, to see how work divides among them:
     /// times say nothing.
     pub rehearsal: bool,
-    /// Times are emulated: those of a cluster whose nodes have processors of their
-    /// own, whatever other programs and other nodes took of this machine's.
-    pub emulated_time: bool,
 }
 
 /// A process that used OpenMP.

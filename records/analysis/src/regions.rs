@@ -514,7 +514,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
     }
     let wait_causes = shared
         .as_ref()
-        .and_then(|_| sum.wait_causes.finish(&sum.phases, &threads, ledgers));
+        .and_then(|_| sum.wait_causes.finish(&sum.phases, &threads));
     let wall = spread.sum_ns;
     let covered = if concurrent && !sum.merged {
         covered(sum.spans.iter().map(|&(from, to, _)| (from, to)).collect())

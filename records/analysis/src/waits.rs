@@ -63,18 +63,16 @@ struct Way {
 
 /// What the kernel takes to raise a signal and to return from it, about, on machines of
 /// today. A thread's faults are timed inside their handler, so this counts as application
-/// code; where time is emulated, they are charged as a whole.
+/// code.
 const SIGNAL_NS: u64 = 1500;
 
 impl Way {
-    /// The same with what the kernel took for faults, but where time is `emulated`.
-    fn with_signals(mut self, faults: u64, emulated: bool) -> Self {
-        if !emulated {
-            let [compute, in_faults, ..] = &mut self.did.0;
-            let signals_ns = compute.min(faults.saturating_mul(SIGNAL_NS) as f64);
-            *compute -= signals_ns;
-            *in_faults += signals_ns;
-        }
+    /// The same with what the kernel took for faults.
+    fn with_signals(mut self, faults: u64) -> Self {
+        let [compute, in_faults, ..] = &mut self.did.0;
+        let signals_ns = compute.min(faults.saturating_mul(SIGNAL_NS) as f64);
+        *compute -= signals_ns;
+        *in_faults += signals_ns;
         self
     }
 
@@ -187,9 +185,7 @@ impl Known {
         &self,
         phases: &[Shares],
         threads: &[ThreadShare],
-        ledgers: &[Ledger<'_>],
     ) -> Option<BarrierWaitCauses> {
-        let emulated = ledgers.iter().any(|ledger| ledger.emulated);
         let waited = threads.iter().map(|share| share.states.barriers_ns());
         let waited_ns = saturating_sum(waited);
         if waited_ns == 0 {
@@ -198,21 +194,21 @@ impl Known {
         let of_all = |phase: &&Shares| phase.len() == threads.len();
         let mut causes = Causes::default();
         for phase in phases.iter().filter(of_all) {
-            causes += of_phase(phase, emulated);
+            causes += of_phase(phase);
         }
         if causes.total() <= 0.0 {
             causes = self.executions;
         }
         if causes.total() <= 0.0 {
-            causes = of_threads(threads, emulated);
+            causes = of_threads(threads);
         }
         Some(causes.finish(waited_ns))
     }
 }
 
 /// Of a phase between two barriers of the nodes.
-fn of_phase(shares: &Shares, emulated: bool) -> Causes {
-    let way = |share: &PhaseShare| Way::of_phase(share).with_signals(share.dsm.faults(), emulated);
+fn of_phase(shares: &Shares) -> Causes {
+    let way = |share: &PhaseShare| Way::of_phase(share).with_signals(share.dsm.faults());
     let ways: Vec<Way> = shares.values().map(way).collect();
     charge(&ways)
 }
@@ -224,17 +220,17 @@ fn of_team(ledger: &Ledger<'_>, team: &Team) -> Causes {
         let part = &ledger.parts[*member];
         let states = to_times(&part.states, clock);
         let dsm = Dsm::new(&part.record.dsm_counts(), clock);
-        Way::of_states(&states, &dsm).with_signals(dsm.faults(), ledger.emulated)
+        Way::of_states(&states, &dsm).with_signals(dsm.faults())
     };
     let ways: Vec<Way> = team.members.iter().map(way).collect();
     charge(&ways)
 }
 
 /// Of executions of which sums are known only.
-fn of_threads(threads: &[ThreadShare], emulated: bool) -> Causes {
+fn of_threads(threads: &[ThreadShare]) -> Causes {
     let way = |share: &ThreadShare| {
         let dsm = share.dsm.unwrap_or_default();
-        Way::of_states(&share.states, &dsm).with_signals(dsm.faults(), emulated)
+        Way::of_states(&share.states, &dsm).with_signals(dsm.faults())
     };
     let ways: Vec<Way> = threads.iter().map(way).collect();
     charge(&ways)
@@ -278,10 +274,9 @@ mod tests {
     #[test]
     fn signals_of_faults_are_no_application_code() {
         let way = || way([4000.0, 10.0, 0.0, 0.0, 0.0, 0.0], 0.0);
-        let did = |faults, emulated| way().with_signals(faults, emulated).did.0;
-        assert_eq!(did(2, false)[..2], [1000.0, 3010.0]);
-        assert_eq!(did(9, false)[..2], [0.0, 4010.0]);
-        assert_eq!(did(9, true)[..2], [4000.0, 10.0]);
+        let did = |faults| way().with_signals(faults).did.0;
+        assert_eq!(did(2)[..2], [1000.0, 3010.0]);
+        assert_eq!(did(9)[..2], [0.0, 4010.0]);
     }
 
     #[test]

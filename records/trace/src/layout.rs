@@ -58,8 +58,6 @@ pub(crate) mod header {
     pub(crate) const PID_NAMESPACE: usize = 19;
     /// Process number of node 0 if the process is a node of a cluster, else 0.
     pub(crate) const CLUSTER: usize = 20;
-    /// 1 if ticks are emulated time, which other processes cannot tell.
-    pub(crate) const EMULATED: usize = 21;
     /// [`StackOverflow`](crate::stack::StackOverflow), if a stack ran out; the
     /// last of its words is written last.
     pub(crate) const STACK: usize = 22;

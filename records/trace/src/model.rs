@@ -77,9 +77,6 @@ pub struct Meta {
     /// The run was made with more threads than processors to see how work divides
     /// among them: its times say nothing.
     pub rehearsal: bool,
-    /// All times but `wall_ns` are emulated: those of a cluster whose nodes have
-    /// processors of their own.
-    pub emulated_time: bool,
     /// Where the program's processes leave their records until they are moved
     /// here; a recorder that was killed leaves some behind.
     pub live: Option<PathBuf>,

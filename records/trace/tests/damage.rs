@@ -143,6 +143,12 @@ fn what_is_no_recording_is_refused_with_a_reason() {
         reader::open(root.path()),
         Err(OpenError::Version { found: 999, .. })
     ));
+    let emulated = r#"{"format": 1, "emulated_time": true}"#;
+    std::fs::write(root.path().join("meta.json"), emulated).unwrap();
+    assert!(matches!(
+        reader::open(root.path()),
+        Err(OpenError::EmulatedTime(_))
+    ));
 }
 
 #[test]

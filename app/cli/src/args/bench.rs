@@ -50,10 +50,6 @@ pub(crate) struct Bench {
     /// infiniband_ddr4x, or a JSON file.
     #[arg(long, value_name = "LAT_US,MBPS|NAME", conflicts_with_all = ["hosts", "hostfile"])]
     pub(crate) net: Option<Net>,
-    /// With --net: take the time of a cluster with that network whose nodes have
-    /// processors of their own.
-    #[arg(long, requires = "net")]
-    pub(crate) emulated_time: bool,
     /// With nodes: leave pages at their first home and fetch them one by one.
     #[arg(long)]
     pub(crate) dsm_plain: bool,

@@ -33,10 +33,6 @@ pub(crate) struct Cluster {
     /// infiniband_ddr4x, or a JSON file.
     #[arg(long, value_name = "LAT_US,MBPS|NAME")]
     pub(crate) net: Option<Net>,
-    /// Take the time of a cluster with that network whose nodes have processors of
-    /// their own, however few there are here; for one thread on each node.
-    #[arg(long)]
-    pub(crate) emulated_time: bool,
 }
 
 impl Cluster {
@@ -48,7 +44,6 @@ impl Cluster {
         fault_detection: None,
         dsm_plain: false,
         net: None,
-        emulated_time: false,
     };
 }
 

@@ -198,15 +198,6 @@ impl Command {
         }
     }
 
-    /// Threads of each process that it asks for.
-    fn threads(&self) -> Option<ThreadCount> {
-        match self {
-            Self::Run(run) => run.threads,
-            Self::Record(record) => record.threads,
-            _ => None,
-        }
-    }
-
     /// What it asks of hosts that does not go together.
     fn contradiction_on_hosts(&self) -> Option<&'static str> {
         use workload::Action;
@@ -229,7 +220,7 @@ impl Command {
                         "how hosts notice accesses is theirs to choose: leave --fault-detection or --hosts out",
                     );
                 }
-                return on_hosts_alone(&calibrate.on, cluster.net, cluster.emulated_time);
+                return on_hosts_alone(&calibrate.on, cluster.net);
             }
             Self::Predict(predict) => {
                 if predict.on.are_asked_for() && !predict.validate {
@@ -237,10 +228,18 @@ impl Command {
                         "predictions are held against runs on hosts: give --validate with --hosts, or leave --hosts out",
                     );
                 }
+                if predict.sdp.cluster.is_some()
+                    && !predict.validate
+                    && (predict.machine.is_some() || predict.cores.is_some())
+                {
+                    return Some(
+                        "on a cluster its own prices count: leave --machine and --cores out, or --cluster",
+                    );
+                }
                 return predict.on.contradiction();
             }
             Self::Bench(bench) => {
-                return on_hosts_alone(&bench.on, bench.net, bench.emulated_time);
+                return on_hosts_alone(&bench.on, bench.net);
             }
             Self::Workload(workload) => {
                 return match &workload.action {
@@ -251,7 +250,7 @@ impl Command {
             }
             _ => return None,
         };
-        if let Some(sentence) = on_hosts_alone(on, cluster.net, cluster.emulated_time) {
+        if let Some(sentence) = on_hosts_alone(on, cluster.net) {
             return Some(sentence);
         }
         match on.are_asked_for() {
@@ -291,30 +290,19 @@ impl Command {
                 );
             }
         }
-        let one_node = cluster.nodes == 1;
-        let threads = self.threads().map_or(1, |ThreadCount(count)| count);
-        match (one_node, &cluster.net, cluster.emulated_time) {
-            (_, _, true) if threads != 1 => Some(
-                "--emulated-time takes the time of one thread on each node: give as many nodes as threads and --threads 1",
-            ),
-            (true, Some(_), _) => Some(
-                "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
-            ),
-            (false, None, true) => Some(
-                "--emulated-time takes the time of a cluster with an emulated network: say which by --net",
-            ),
-            _ => None,
-        }
+        (nodes == 1 && cluster.net.is_some()).then_some(
+            "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
+        )
     }
 }
 
 /// What does not go together of options about hosts and about an emulated network.
-fn on_hosts_alone(on: &OnHosts, net: Option<Net>, emulated_time: bool) -> Option<&'static str> {
+fn on_hosts_alone(on: &OnHosts, net: Option<Net>) -> Option<&'static str> {
     if let Some(sentence) = on.contradiction() {
         return Some(sentence);
     }
-    (on.are_asked_for() && (net.is_some() || emulated_time)).then_some(
-        "--net and --emulated-time emulate a network between nodes of one machine: leave them out with --hosts and --transport",
+    (on.are_asked_for() && net.is_some()).then_some(
+        "--net emulates a network between nodes of one machine: leave it out with --hosts and --transport",
     )
 }
 

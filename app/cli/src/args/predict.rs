@@ -4,7 +4,6 @@ use super::cluster::protocols;
 use super::workload::{Making, Names, Seconds};
 use super::{OnHosts, ThreadCount, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
-use fathomp_predict::nodes::{NoTerm, NodesTerm, NodesTerms};
 use fathomp_predict::prices::Protocol;
 use fathomp_predict::published::F;
 use fathomp_workloads::Class;
@@ -14,7 +13,6 @@ use std::time::Duration;
 
 /// `fathomp predict`.
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("priced").args(["model", "validate"]))]
 // Named as what --hosts cannot be given with, of which there is none here.
 #[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Predict {
@@ -145,68 +143,55 @@ impl FromStr for Budget {
     }
 }
 
-/// Options of the published models.
+/// Options of predictions for clusters.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "On a cluster, from counts of page faults")]
+#[command(next_help_heading = "On a cluster, from recorded accesses or counts of page faults")]
 pub(crate) struct Sdp {
     /// CSV file of counts, instead of recordings.
     #[arg(
         long,
         value_name = "FILE",
-        requires_all = ["priced", "cluster"],
+        requires = "cluster",
         conflicts_with = "recordings"
     )]
     pub(crate) counts: Option<PathBuf>,
-    /// Published model, of the critical path or of all threads' faults, or ours of
-    /// nodes.
+    /// Published model, of the critical path or of all threads' faults [default: accesses
+    /// that `fathomp record --accesses` recorded are replayed; without them sdp-crit].
     #[arg(long, value_enum, requires = "cluster", conflicts_with_all = ["machine", "cores"])]
     pub(crate) model: Option<SdpModel>,
     /// Cluster to predict for: gige_amd, gige_amd_mcbench, infiniband_ddr4x, or
     /// a JSON file, such as `fathomp calibrate --nodes` writes.
-    #[arg(long, value_name = "NAME|FILE", requires = "priced")]
+    #[arg(long, value_name = "NAME|FILE")]
     pub(crate) cluster: Option<PathBuf>,
     /// Time of the sequential program there [default: that of the recording
     /// with 1 thread].
     #[arg(
         long,
         value_name = "SECONDS",
-        requires = "model",
+        requires = "cluster",
         conflicts_with = "counts"
     )]
     pub(crate) sequential: Option<Seconds>,
-    /// Protocol whose prices count [default: that of the counts].
-    #[arg(long, value_parser = protocols(), value_name = "PROTOCOL", requires = "priced")]
+    /// Protocol whose prices count [default: that of the counts; for a replay, home].
+    #[arg(long, value_parser = protocols(), value_name = "PROTOCOL")]
     pub(crate) dsm: Option<Protocol>,
     /// For sdp-agg: fractions of faults that nothing overlaps, such as 0,0.25;
     /// or "fit", to fit it to observed speedups; above 1, faults alone do not explain the
     /// time [default: 0,0.25,0.5,0.75,1].
     #[arg(long, value_name = "LIST", requires = "model")]
     pub(crate) serial_fraction: Option<Fractions>,
-    /// For nodes: terms to leave out, such as imbalance,contention.
-    #[arg(long, value_name = "LIST", requires = "cluster")]
-    pub(crate) omit_terms: Option<Without>,
     /// Bytes that a diff sent to its home stands for [default: a page].
     #[arg(long, value_name = "BYTES", requires = "cluster", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) diff_bytes: Option<u32>,
 }
 
-impl Sdp {
-    /// Terms of our model of nodes that are left out.
-    pub(crate) fn left_out(&self) -> NodesTerms {
-        let named = self.omit_terms.map(|Without(terms)| terms);
-        named.unwrap_or_default()
-    }
-}
-
-/// Models of clusters.
+/// Published models of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SdpModel {
     /// In each region, the thread whose faults cost most.
     SdpCrit,
     /// All threads' faults, a fraction f of them one after the other.
     SdpAgg,
-    /// The critical path with serial time, imbalance, synchronisation and contention.
-    Nodes,
 }
 
 /// Fractions of faults that nothing overlaps, or how to find one.
@@ -254,23 +239,5 @@ mod tests {
         for text in ["", ",", "0,", "-0.1", "1.1", "NaN", "inf", "fits", "0;1"] {
             assert!(fractions(text).is_err(), "{text}");
         }
-    }
-}
-
-/// Terms to leave out of our model of nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Without(pub(crate) NodesTerms);
-
-impl FromStr for Without {
-    type Err = NoTerm;
-
-    fn from_str(text: &str) -> Result<Self, NoTerm> {
-        let terms = text.split(',').map(|name| name.trim().parse());
-        Ok(Self(
-            terms
-                .collect::<Result<Vec<NodesTerm>, NoTerm>>()?
-                .into_iter()
-                .collect(),
-        ))
     }
 }

@@ -157,7 +157,7 @@ pub(crate) fn cluster(
     let others = meter.and_then(|meter| meter.others(None));
     let mut doubts: Vec<String> = doubt(others, false, false).into_iter().collect();
     let crowded = u32::from(cluster.nodes) > host::usable_cpus();
-    if across.is_none() && crowded && !cluster.emulated_time {
+    if across.is_none() && crowded {
         doubts.push(format!(
             "{} nodes shared {} processors: prices of synchronisation among more nodes than that hold their waiting for a processor too.",
             cluster.nodes,
@@ -253,40 +253,14 @@ fn difference<T>(runs: &[T], samples_ns: impl Fn(&T) -> &[f64]) -> Option<Priced
 }
 
 fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
+    let half_diff_us = difference(runs, |run| &run.crowd_half_ns);
     Ok(Synchronisation {
         nodes: nodes.into(),
-        region_us: price(runs, "the time of a region", |run| &run.region_ns)?,
         barrier_us: price(runs, "the time of a barrier", |run| &run.barrier_ns)?,
-        lock_us: price(runs, "the time of a lock", |run| &run.lock_ns)?,
-        flush_us: price(runs, "the time of a flush", |run| &run.flush_ns)?,
-        exchange_us: price(runs, "an exchange of pages", |run| &run.exchange_ns)?,
-        crowd: crowd(runs)?,
+        crowd: half_diff_us.map(|price| Crowd {
+            half_diff_us: Some(price),
+        }),
     })
-}
-
-fn crowd(runs: &[Sync]) -> Result<Option<Crowd>, ClusterError> {
-    let diff_us = difference(runs, |run| &run.crowd_diff_ns);
-    let notice_us = difference(runs, |run| &run.notice_ns);
-    let Some((diff_us, notice_us)) = diff_us.zip(notice_us) else {
-        return Ok(None);
-    };
-    Ok(Some(Crowd {
-        update_us: price(runs, "the time of an update", |run| &run.update_ns)?,
-        lone_update_us: price(runs, "the time of a lone update", |run| &run.lone_update_ns)?,
-        lone_flush_us: difference(runs, |run| &run.lone_flush_ns),
-        lone_flush_diff_us: difference(runs, |run| &run.lone_flush_diff_ns),
-        fetch_us: price(runs, "a fetch among many", |run| &run.crowd_fetch_ns)?,
-        same_us: difference(runs, |run| &run.crowd_same_ns),
-        at_work_us: difference(runs, |run| &run.at_work_ns),
-        first_diff_us: difference(runs, |run| &run.first_diff_ns),
-        diff_us,
-        half_diff_us: difference(runs, |run| &run.crowd_half_ns),
-        whole_diff_us: difference(runs, |run| &run.crowd_whole_ns),
-        ragged_diff_us: difference(runs, |run| &run.crowd_ragged_ns),
-        diff_sent_us: difference(runs, |run| &run.diff_sent_ns),
-        whole_sent_us: difference(runs, |run| &run.whole_sent_ns),
-        notice_us,
-    }))
 }
 
 /// Prices of a protocol.
@@ -362,14 +336,8 @@ fn describe(
     let network = match asked {
         None => "through its memory".to_owned(),
         Some(asked) => format!(
-            "through an emulated network of {} us and {} MB/s{}",
-            asked.latency_us,
-            asked.bandwidth_mb_per_s,
-            if cluster.emulated_time {
-                ", in emulated time"
-            } else {
-                ""
-            }
+            "through an emulated network of {} us and {} MB/s",
+            asked.latency_us, asked.bandwidth_mb_per_s,
         ),
     };
     let host = host::machine();
@@ -389,11 +357,10 @@ fn describe(
         },
         source: format!("fathomp calibrate {}", env!("CARGO_PKG_VERSION")),
         nodes: cluster.nodes.into(),
-        // Emulated time is exactly that of the network asked for.
-        network: asked.filter(|_| cluster.emulated_time).unwrap_or(Network {
+        network: Network {
             latency_us: net.latency_us.value,
             bandwidth_mb_per_s: net.bandwidth_mb_per_s.value,
-        }),
+        },
         page_bytes: PAGE_BYTES,
         fault_us: None,
         homeless: prices.homeless,

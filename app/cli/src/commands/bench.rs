@@ -197,7 +197,6 @@ fn nodes(
     OnNodes {
         plain: plan.dsm_plain,
         network: plan.net.map(|Net(network)| network),
-        emulated_time: plan.emulated_time,
         in_front: in_front.unwrap_or_default(),
         ..OnNodes::here(protocol)
     }

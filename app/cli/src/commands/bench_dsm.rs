@@ -128,7 +128,6 @@ fn over_emulated(
     let cluster = Cluster {
         dsm: plan.dsm,
         net: Some(net),
-        emulated_time: plan.emulated_time,
         ..Cluster::ONE
     };
     let on_nodes = |program: &Path, nodes: Nodes| {

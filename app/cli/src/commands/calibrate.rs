@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::voice::Voice;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
-use fathomp_predict::prices::{Cluster as Prices, Crowd, Ends, Priced, Synchronisation};
+use fathomp_predict::prices::{Cluster as Prices, Ends, Priced, Synchronisation};
 use std::fmt::Write as _;
 
 pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
@@ -193,55 +193,22 @@ fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
     }
     writeln!(
         text,
-        "\n{:>7} {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10} {:>7} {:>7}",
-        "nodes",
-        "region",
-        "barrier",
-        "lock",
-        "update",
-        "alone",
-        "flush",
-        "exchange",
-        "one home",
-        "diff",
-        "notice"
-    )?;
-    writeln!(
-        text,
-        "{:>7} {:>8} {:>8} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10} {:>7} {:>7}",
-        "", "us", "us", "us", "us", "us", "us", "us a page", "us a page", "us", "us"
+        "\n{:>7} {:>10} {:>17}\n{:>7} {:>10} {:>17}",
+        "nodes", "barrier", "half-full diff", "", "us", "us"
     )?;
     let below = |price: &Priced| price.median <= 0.0 && price.interval[0] < 0.0;
-    let crowd = |row: &Synchronisation, price: fn(&Crowd) -> Priced| match &row.crowd {
-        Some(crowd) if below(&price(crowd)) => "0 *".to_owned(),
-        Some(crowd) => format!("{:.1}", price(crowd).median),
-        None => "-".to_owned(),
-    };
+    let half = |row: &Synchronisation| row.crowd?.half_diff_us;
     for row in &measured.synchronisation {
-        writeln!(
-            text,
-            "{:>7} {:>8.1} {:>8.1} {:>7.1} {:>7} {:>7} {:>7.1} {:>10.1} {:>10} {:>7} {:>7}",
-            row.nodes,
-            row.region_us.median,
-            row.barrier_us.median,
-            row.lock_us.median,
-            crowd(row, |crowd| crowd.update_us),
-            crowd(row, |crowd| crowd.lone_update_us),
-            row.flush_us.median,
-            row.exchange_us.median,
-            crowd(row, |crowd| crowd.fetch_us),
-            crowd(row, |crowd| crowd.diff_us),
-            crowd(row, |crowd| crowd.notice_us)
-        )?;
+        let diff = match half(row) {
+            Some(price) if below(&price) => "0 *".to_owned(),
+            Some(price) => format!("{:.1}", price.median),
+            None => "-".to_owned(),
+        };
+        let barrier_us = row.barrier_us.median;
+        writeln!(text, "{:>7} {barrier_us:>10.1} {diff:>17}", row.nodes)?;
     }
-    let crowds = measured
-        .synchronisation
-        .iter()
-        .filter_map(|row| row.crowd.as_ref());
-    if crowds
-        .flat_map(|one| [one.diff_us, one.notice_us])
-        .any(|price| below(&price))
-    {
+    let mut halves = measured.synchronisation.iter().filter_map(half);
+    if halves.any(|price| below(&price)) {
         text += "* Less than the times around it scatter by: it cannot be told from nothing.\n";
     }
     Ok(text)

@@ -10,6 +10,7 @@ mod collect;
 mod completions;
 mod doctor;
 mod evaluate;
+mod forecast;
 mod host_agent;
 mod man;
 mod overheads;

@@ -1,6 +1,7 @@
 //! `fathomp predict`: time and speedup at other numbers of threads, and on
 //! clusters.
 
+use super::forecast;
 use crate::args::{Fractions, Predict, Sdp, SdpModel};
 use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
@@ -8,12 +9,12 @@ use crate::hosts::Across;
 use crate::voice::{Voice, print};
 use fathomp_diagnosis::Diagnosis;
 use fathomp_predict::counts::Counted;
-use fathomp_predict::nodes::NodesQuestion;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::published::{self, F, Model};
 use fathomp_predict::validate::Priced;
 use fathomp_predict::{Outcome as Predicted, Question};
 use fathomp_report::{Input, text};
+use std::path::Path;
 
 pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     if plan.evaluating.evaluate || plan.evaluating.load.is_some() {
@@ -30,13 +31,8 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     if plan.validate {
         return answer(&beside_observed(plan)?, voice, None);
     }
-    if let (Some(model), Some(cluster)) = (plan.sdp.model, &plan.sdp.cluster) {
-        let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
-        let predicted = match published(model) {
-            Some(model) => by_published(plan, &cluster, model, at)?,
-            None => by_nodes(plan, &cluster, &at)?,
-        };
-        return answer(&predicted, voice, None);
+    if let Some(cluster) = &plan.sdp.cluster {
+        return on_cluster(plan, cluster, at, voice);
     }
     let target = target(plan)?;
     let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
@@ -54,6 +50,23 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     answer(&predicted, voice, Some(&diagnosis))
 }
 
+/// On a cluster, by replaying accesses where they were recorded, else by a published model.
+fn on_cluster(plan: &Predict, cluster: &Path, at: Vec<u32>, voice: Voice) -> Outcome {
+    let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
+    let accesses = forecast::with_accesses(plan);
+    if !accesses.is_empty() {
+        return forecast::forecast(plan, &accesses, &cluster, voice);
+    }
+    let model = plan.sdp.model.unwrap_or(SdpModel::SdpCrit);
+    let answered = answer(&by_published(plan, &cluster, model, at)?, voice, None);
+    if plan.sdp.model.is_none() {
+        voice.say(
+            "this is the published critical-path model: what was recorded by `fathomp record --nodes N --accesses` is replayed instead, which also knows what nodes wait for each other",
+        );
+    }
+    answered
+}
+
 fn target(plan: &Predict) -> Result<Target, Failure> {
     Ok(Target {
         machine: evidence::machine(plan.machine.as_deref())?,
@@ -69,7 +82,6 @@ fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
         cluster,
         protocol: plan.sdp.dsm,
         diff_bytes: plan.sdp.diff_bytes,
-        without: plan.sdp.left_out(),
         counted: None,
     });
     if let (Some(file), Some(priced)) = (&plan.sdp.counts, priced) {
@@ -84,50 +96,22 @@ fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
     evidence::compare(&analyses, &target, priced)
 }
 
-/// The published model that is meant, if it is one.
-fn published(model: SdpModel) -> Option<Model> {
-    match model {
-        SdpModel::SdpCrit => Some(Model::Critical),
-        SdpModel::SdpAgg => Some(Model::Aggregate),
-        SdpModel::Nodes => None,
-    }
-}
-
 /// A published model's answer.
 fn by_published(
     plan: &Predict,
     cluster: &Cluster,
-    model: Model,
+    model: SdpModel,
     at: Vec<u32>,
 ) -> Result<Predicted, Failure> {
+    let model = match model {
+        SdpModel::SdpCrit => Model::Critical,
+        SdpModel::SdpAgg => Model::Aggregate,
+    };
     let asked = question(&plan.sdp, model, at)?;
     evidence::ask(&Question::Published {
         counted: &counted(plan)?,
         cluster,
         asked: &asked,
-    })
-}
-
-/// Our model of nodes' answer.
-fn by_nodes(plan: &Predict, cluster: &Cluster, at: &[u32]) -> Result<Predicted, Failure> {
-    let asked = &plan.sdp;
-    if asked.counts.is_some() || asked.sequential.is_some() || asked.serial_fraction.is_some() {
-        return Err(Failure::new(
-            "our model of nodes takes work and waiting from recordings with 1 thread and on nodes: give those, without --counts, --sequential or --serial-fraction",
-        )
-        .with_code(exit::USAGE));
-    }
-    let analyses = evidence::analyses(&plan.recordings, None)?;
-    let analyses: Vec<_> = analyses.iter().collect();
-    evidence::ask(&Question::Nodes {
-        analyses: &analyses,
-        asked: NodesQuestion {
-            cluster,
-            protocol: asked.dsm,
-            at,
-            diff_bytes: asked.diff_bytes,
-            without: asked.left_out(),
-        },
     })
 }
 
@@ -174,7 +158,6 @@ fn answer(predicted: &Predicted, voice: Voice, diagnosis: Option<&Diagnosis>) ->
             text::prediction(prediction, diagnosis.unwrap_or(&none), width)
         }
         Predicted::Published(predicted) => text::sdp(predicted, width),
-        Predicted::Nodes(predicted) => text::nodes(predicted, width),
         Predicted::Observed(validated) => text::validation(validated, width),
     })?;
     Ok(0)

@@ -121,7 +121,6 @@ pub(super) fn validate(
         cluster: &prices,
         protocol: plan.sdp.dsm,
         diff_bytes: plan.sdp.diff_bytes,
-        without: plan.sdp.left_out(),
         counted: Some(&counted),
     };
     let target = Target {

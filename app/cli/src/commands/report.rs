@@ -157,7 +157,7 @@ fn with_paging(
     Ok((recordings, paging))
 }
 
-/// What models of nodes say of recordings on nodes, with the prices of the cluster
+/// What the published models say of recordings on nodes, with the prices of the cluster
 /// that was named or else of the machine.
 fn on_nodes(
     plan: &Report,

@@ -37,9 +37,7 @@ pub(crate) use streams::{Repeatable, Stderr, Stdin, Stdout};
 
 /// What asks the program for so many threads on each node, and the runtime for the nodes.
 pub(crate) fn plan(threads_per_node: Option<ThreadCount>, cluster: Cluster) -> Plan {
-    let one = cluster.emulated_time.then_some(ThreadCount(1));
-    let threads = threads_per_node.or(one);
-    let ThreadCount(threads) = match threads {
+    let ThreadCount(threads) = match threads_per_node {
         Some(threads) => threads.times(cluster.nodes.into()),
         None => return cluster_plan(cluster),
     };
@@ -55,7 +53,6 @@ pub(crate) fn plan(threads_per_node: Option<ThreadCount>, cluster: Cluster) -> P
 /// What asks the runtime to run the program on several nodes.
 pub(crate) fn cluster_plan(cluster: Cluster) -> Plan {
     Plan {
-        emulated_time: cluster.emulated_time,
         cluster: (cluster.nodes > 1).then(|| fathomp_launch::Cluster {
             protocol: cluster.dsm,
             diff_memory_mib: cluster.dsm_memory,

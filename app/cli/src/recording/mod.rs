@@ -350,7 +350,6 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
         nodes: request.cluster.nodes.into(),
         sharing: cluster.as_ref().map(sharing),
         rehearsal: request.rehearsal,
-        emulated_time: request.cluster.emulated_time,
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()

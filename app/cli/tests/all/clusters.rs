@@ -92,16 +92,12 @@ fn what_makes_no_sense_is_refused() {
         "predict --model sdp-crit",
         "predict --counts c.csv",
         "predict --counts c.csv --model sdp-crit",
-        "predict r --cluster gige_amd",
         "predict r --model sdp-crit",
         "predict r --model sdp-crit --cluster gige_amd --machine m.json",
         "predict r --model sdp-crit --cluster gige_amd --sequential 0",
         "predict r --sequential 1",
-        "predict r --model nodes",
-        "predict r --model nodes --cluster gige_amd --omit-terms wrok",
-        "predict r --model nodes --cluster gige_amd --serial-fraction 0",
-        "predict r --model nodes --cluster gige_amd --sequential 1",
-        "predict --counts c.csv --model nodes --cluster gige_amd",
+        "predict r --cluster gige_amd --cores 4",
+        "predict r --model nodes --cluster gige_amd",
         "predict --counts c.csv --model sdp --cluster gige_amd",
         "predict --counts c.csv --model sdp-agg --cluster gige_amd --serial-fraction 2",
         "predict --counts c.csv --model sdp-agg --cluster gige_amd --serial-fraction NaN",
@@ -181,5 +177,5 @@ fn recordings_of_one_node_have_no_faults_to_count() {
     let line = "predict r --model sdp-crit --cluster gige_amd";
     run(here, line).refused(1, "--nodes");
     run(here, &format!("{line} --sequential 1")).refused(1, "--nodes");
-    run(here, "predict r --model nodes --cluster gige_amd").refused(1, "--nodes");
+    run(here, "predict r --cluster gige_amd").refused(1, "--nodes");
 }

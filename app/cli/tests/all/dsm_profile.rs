@@ -489,14 +489,3 @@ fn atomic_instructions_are_counted_and_are_communication() {
         assert!(causes["atomic_ns"].as_u64().unwrap() > 0, "{causes}");
     }
 }
-
-#[test]
-fn emulated_time_goes_on_from_the_programs_begin() {
-    let directory = tempfile::tempdir().unwrap();
-    let options = "--net gige_amd --emulated-time";
-    let json = recorded_with(directory.path(), options, &region(1, "page[0].word = 1;"));
-    let regions = parallel(&json);
-    assert_eq!(regions[0]["threads"].as_array().unwrap().len(), 2, "{json}");
-    let problems = json["problems"].to_string();
-    assert!(!problems.contains("outside its life"), "{problems}");
-}

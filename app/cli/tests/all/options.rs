@@ -41,7 +41,6 @@ fn value(command: &str, option: &str) -> Option<String> {
         (_, "--counts") if command == "predict" => "other.csv".to_owned(),
         (_, "--model") => "sdp-crit".to_owned(),
         (_, "--serial-fraction") => "0.3".to_owned(),
-        (_, "--omit-terms") => "imbalance".to_owned(),
         (_, "--diff-bytes") => "64".to_owned(),
         (_, "--at" | "--cores") => "3".to_owned(),
         (_, "--class") => "S".to_owned(),

@@ -61,6 +61,38 @@ fn a_file_is_replayed_on_each_number_of_nodes() {
 }
 
 #[test]
+fn predictions_for_clusters_are_those_of_the_replay() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    fs::create_dir(here.join("r")).unwrap();
+    fs::write(here.join("r/accesses.jsonl"), FILE).unwrap();
+    let ask = |line: &str| run(here, line).succeeded().json();
+    let forecast = ask("--json predict r --cluster gige_amd");
+    assert_eq!(forecast["schema"], "fathomp.forecast");
+    assert_eq!(forecast["protocol"], "home");
+    assert_eq!(forecast["alone_is_measured"], false);
+    let points = forecast["points"].as_array().unwrap();
+    assert_eq!(points.len(), 1);
+    assert_eq!(points[0]["nodes"], 2);
+    let simulated = ask("--json simulate r --net gige_amd --nodes 2");
+    for what in ["time_s", "speedup"] {
+        assert_eq!(points[0][what], simulated["points"][0][what]);
+    }
+    let scaled = ask("--json predict r --cluster gige_amd --sequential 0.2 --at 1 --dsm homeless");
+    assert_eq!(scaled["alone_s"], 0.2);
+    assert_eq!(scaled["protocol"], "homeless");
+    assert_eq!(scaled["points"][0]["speedup"], 1.0);
+    let ended = run(here, "predict r --cluster gige_amd");
+    let text = ended.succeeded().text();
+    for words in ["Replay of recorded accesses on gige_amd", "--sequential"] {
+        assert!(text.contains(words), "{text}");
+    }
+    // Models are asked for counts, of which there are none.
+    let line = "predict r --cluster gige_amd --model sdp-crit";
+    run(here, line).refused(1, "is not a recording");
+}
+
+#[test]
 fn a_slower_network_and_other_homes_cost_what_they_cost() {
     let directory = with_file(FILE);
     let time = |options: &str| {

@@ -126,14 +126,9 @@ impl Columns {
 
 fn headline(analysis: &Analysis) -> String {
     format!(
-        "{}: {}{} with {}, {} in parallel regions, parallel efficiency {}",
+        "{}: {} with {}, {} in parallel regions, parallel efficiency {}",
         printable(&words::shorten(&analysis.program.name, 60)),
         duration(analysis.wall_ns as f64),
-        if analysis.program.emulated_time {
-            " of emulated time"
-        } else {
-            ""
-        },
         units::plural(analysis.team_size.into(), "thread"),
         percent(analysis.parallel_time_fraction),
         percent(analysis.efficiency.parallel)

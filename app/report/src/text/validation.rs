@@ -1,8 +1,7 @@
 //! Predictions beside what was observed, in words.
 
-use super::{Grid, WIDTH_MIN, nodes, printable, sdp, wrapped};
+use super::{Grid, WIDTH_MIN, printable, sdp, wrapped};
 use crate::units::{NOTHING, percent, plural, ratio, signed};
-use fathomp_predict::nodes::NodesTime;
 use fathomp_predict::prices::Protocol;
 use fathomp_predict::validate::{Cell, Predictor, Validated};
 use std::collections::BTreeSet;
@@ -37,10 +36,6 @@ pub fn validation(validated: &Validated, width: usize) -> String {
     text.push('\n');
     let error = |cell: &Cell| signed(cell.relative_error);
     text.push_str(&cells(validated, &predictors, "Relative error", error).render(width));
-    if validated.rows.iter().any(|row| row.nodes.is_some()) {
-        text.push('\n');
-        text.push_str(&terms(validated).render(width));
-    }
     let programs: BTreeSet<&str> = validated
         .rows
         .iter()
@@ -52,38 +47,29 @@ pub fn validation(validated: &Validated, width: usize) -> String {
         text.push('\n');
         text.push_str(&by_class(validated).render(width));
     }
-    for line in held(validated) {
+    if let Some(line) = held(validated) {
         text.push('\n');
         text.push_str(&wrapped(&line, width, "  "));
     }
     text
 }
 
-/// How often intervals held what was observed.
-fn held(validated: &Validated) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (predictor, name) in [
-        (Predictor::Fathomp, "our model of threads"),
-        (Predictor::Nodes, "our model of nodes"),
-    ] {
-        let cells = validated
-            .errors
-            .iter()
-            .filter(|one| one.predictor == predictor);
-        let (mut inside, mut all) = (0, 0);
-        for error in cells {
-            if let Some(some) = error.inside {
-                inside += some;
-                all += error.programs;
-            }
-        }
-        if all > 0 {
-            lines.push(format!(
-                "Intervals of {name}, meant to hold nine in ten, held {inside} of {all} observed speedups."
-            ));
+/// How often intervals of our model of threads held what was observed.
+fn held(validated: &Validated) -> Option<String> {
+    let errors = validated.errors.iter();
+    let ours = errors.filter(|one| one.predictor == Predictor::Fathomp);
+    let (mut inside, mut all) = (0, 0);
+    for error in ours {
+        if let Some(some) = error.inside {
+            inside += some;
+            all += error.programs;
         }
     }
-    lines
+    (all > 0).then(|| {
+        format!(
+            "Intervals of our model of threads, meant to hold nine in ten, held {inside} of {all} observed speedups."
+        )
+    })
 }
 
 fn predictors(validated: &Validated) -> BTreeSet<Predictor> {
@@ -100,7 +86,6 @@ fn title(predictor: Predictor) -> &'static str {
         Predictor::Amdahl => "Amdahl",
         Predictor::Usl => "USL",
         Predictor::Fathomp => "Ours",
-        Predictor::Nodes => "Ours, nodes",
         Predictor::Critical => "Critical",
         Predictor::AggregateF0 => "f = 0",
         Predictor::AggregateF1 => "f = 1",
@@ -111,7 +96,7 @@ fn title(predictor: Predictor) -> &'static str {
 /// What is left out first where there is no room.
 fn expendable(predictor: Predictor) -> u8 {
     match predictor {
-        Predictor::Fathomp | Predictor::Nodes | Predictor::Critical => 0,
+        Predictor::Fathomp | Predictor::Critical => 0,
         Predictor::AggregateF0 | Predictor::AggregateF1 => 1,
         Predictor::Amdahl | Predictor::Usl => 2,
         Predictor::AggregateFit => 3,
@@ -140,16 +125,6 @@ fn cells(
         grid.row(printable(&row.program), cells);
     }
     grid
-}
-
-/// What the times of our model of nodes consist of.
-fn terms(validated: &Validated) -> Grid {
-    let rows: Vec<(&str, u32, &NodesTime)> = validated
-        .rows
-        .iter()
-        .filter_map(|row| Some((row.program.as_str(), row.threads, row.nodes.as_ref()?)))
-        .collect();
-    nodes::terms("Ours, nodes", &rows)
 }
 
 /// The published table 4: a row for each number of threads.

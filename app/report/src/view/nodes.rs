@@ -1,21 +1,14 @@
-//! What models of nodes say of recordings on nodes: speedups beside those observed,
-//! what the time consists of, and the counts that it follows from.
+//! What the published models say of recordings on nodes: speedups beside those observed, and
+//! the counts that they follow from.
 
 use super::table::{Cell, Column, Row, Table};
-use super::{LegendEntry, curves, words};
-use crate::chart::{Chart, Segment, Series, Stack, column_chart, curves_chart, strips};
+use super::{curves, words};
+use crate::chart::{Chart, Series, curves_chart};
 use crate::{Input, units};
 use fathomp_analysis::{Analysis, Dsm};
-use fathomp_predict::nodes::{NodesTerm, NodesTime};
 use fathomp_predict::validate::{self, Predictor};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Regions drawn at most: those that take longest.
-const REGIONS_MAX: usize = 16;
-
-/// Letters of a region's name on an axis.
-const NAME_CHARS: usize = 18;
 
 /// The section.
 #[derive(Debug, Serialize)]
@@ -25,10 +18,6 @@ pub(crate) struct Nodes {
     speedup: Chart,
     speedup_caption: String,
     table: Table,
-    terms_legend: Vec<LegendEntry>,
-    terms: Option<Chart>,
-    regions: Option<Chart>,
-    regions_caption: String,
     counts: Option<Chart>,
 }
 
@@ -39,10 +28,9 @@ pub(crate) fn build(input: &Input<'_>) -> Option<Nodes> {
     let rows: Vec<&validate::Row> = validated
         .rows
         .iter()
-        .filter(|row| row.nodes.is_some())
+        .filter(|row| cell_of(row, Predictor::Critical).is_some())
         .collect();
-    let last = rows.last()?;
-    Some(Nodes {
+    (!rows.is_empty()).then(|| Nodes {
         note: format!(
             "From the faults that were counted on each number of nodes and the prices of {}.",
             words::shorten(cluster, 200)
@@ -53,15 +41,8 @@ pub(crate) fn build(input: &Input<'_>) -> Option<Nodes> {
             .map(|one| words::bound(one))
             .collect(),
         speedup: speedup(&rows),
-        speedup_caption: "Speedup over one thread. Points are observed; the curves are predicted by our model of nodes, with the interval that is to hold nine in ten, and by the published critical-path model. The grey band is the published aggregate model from f = 1, where no faults overlap, to f = 0, where all do.".to_owned(),
+        speedup_caption: "Speedup over one thread. Points are observed; the curve is predicted by the published critical-path model. The grey band is the published aggregate model from f = 1, where no faults overlap, to f = 0, where all do.".to_owned(),
         table: table(&rows),
-        terms_legend: legend(&rows),
-        terms: terms(&rows),
-        regions: regions(last),
-        regions_caption: format!(
-            "The same by region, with {}.",
-            units::plural(last.threads.into(), "node")
-        ),
         counts: counts(input.analyses),
     })
 }
@@ -70,11 +51,15 @@ pub(crate) fn build(input: &Input<'_>) -> Option<Nodes> {
 fn said(rows: &[&validate::Row], predictor: Predictor) -> Vec<(f64, f64)> {
     rows.iter()
         .filter_map(|row| {
-            let mut cells = row.predictions.iter();
-            let cell = cells.find(|cell| cell.predictor == predictor)?;
+            let cell = cell_of(row, predictor)?;
             Some((f64::from(row.threads), cell.speedup))
         })
         .collect()
+}
+
+fn cell_of(row: &validate::Row, predictor: Predictor) -> Option<&validate::Cell> {
+    let mut cells = row.predictions.iter();
+    cells.find(|cell| cell.predictor == predictor)
 }
 
 fn speedup(rows: &[&validate::Row]) -> Chart {
@@ -88,12 +73,6 @@ fn speedup(rows: &[&validate::Row]) -> Chart {
     let [least, most] = [Predictor::AggregateF1, Predictor::AggregateF0].map(|one| said(rows, one));
     let between = least.iter().zip(&most);
     let between = between.map(|((p, low), (_, high))| (*p, *low, *high));
-    let ours = said(rows, Predictor::Nodes);
-    let expected = rows.iter().zip(&ours).filter_map(|(row, (p, speedup))| {
-        let (time_ns, interval) = (row.nodes?.time_ns(), row.nodes_interval?);
-        let at = |ns: f64| speedup * time_ns / ns;
-        Some((*p, at(interval.high_ns), at(interval.low_ns)))
-    });
     let series = [
         Series {
             band: between.collect(),
@@ -102,10 +81,6 @@ fn speedup(rows: &[&validate::Row]) -> Chart {
         curve("f = 1", "aggregate", least.clone()),
         curve("f = 0", "aggregate", most.clone()),
         curve("critical", "critical-path", said(rows, Predictor::Critical)),
-        Series {
-            band: expected.collect(),
-            ..curve("ours", "predicted", ours)
-        },
         curves::dots(
             "observed",
             "measured",
@@ -122,7 +97,6 @@ fn speedup(rows: &[&validate::Row]) -> Chart {
 
 fn table(rows: &[&validate::Row]) -> Table {
     let predictors = [
-        (Predictor::Nodes, "Ours"),
         (Predictor::Critical, "Critical path"),
         (Predictor::AggregateF1, "Aggregate, f = 1"),
         (Predictor::AggregateF0, "Aggregate, f = 0"),
@@ -144,9 +118,7 @@ fn table(rows: &[&validate::Row]) -> Table {
             number(row.speedup_observed),
         ];
         for (predictor, _) in predictors {
-            let mut all = row.predictions.iter();
-            let cell = all.find(|cell| cell.predictor == predictor);
-            cells.push(cell.map_or_else(Cell::nothing, |cell| {
+            cells.push(cell_of(row, predictor).map_or_else(Cell::nothing, |cell| {
                 let error = units::signed(cell.relative_error);
                 Cell::number(
                     cell.speedup,
@@ -166,88 +138,6 @@ fn table(rows: &[&validate::Row]) -> Table {
         rows: rows.collect(),
         sortable: false,
     }
-}
-
-/// The colour of a term.
-const fn class(term: NodesTerm) -> &'static str {
-    match term {
-        NodesTerm::Serial => "serial",
-        NodesTerm::Work => "work",
-        NodesTerm::Imbalance => "explicit_barrier",
-        NodesTerm::Sharing | NodesTerm::Stalls => "task_wait",
-        NodesTerm::LocalWrites => "implicit_barrier",
-        NodesTerm::RemoteWrites => "ordered",
-        NodesTerm::Fetches => "communication",
-        NodesTerm::Contention => "io",
-        NodesTerm::Diffs | NodesTerm::Writers => "critical",
-        NodesTerm::Barriers | NodesTerm::Notices => "idle",
-        NodesTerm::Locks | NodesTerm::Waits => "lock",
-        NodesTerm::Flushes => "overhead",
-    }
-}
-
-const fn name(term: NodesTerm) -> &'static str {
-    match term {
-        NodesTerm::LocalWrites => "local writes",
-        NodesTerm::RemoteWrites => "remote writes",
-        other => other.name(),
-    }
-}
-
-fn legend(rows: &[&validate::Row]) -> Vec<LegendEntry> {
-    let times = || rows.iter().filter_map(|row| row.nodes);
-    NodesTerm::ALL
-        .into_iter()
-        .filter(|term| times().any(|time| time[*term] > 0.0))
-        .map(|term| LegendEntry {
-            class: class(term),
-            name: name(term),
-        })
-        .collect()
-}
-
-fn stack(label: String, time: &NodesTime) -> Stack {
-    let segments = time.terms().filter(|(_, ns)| *ns > 0.0);
-    Stack {
-        segments: segments
-            .map(|(term, ns)| Segment {
-                class: class(term).to_owned(),
-                name: name(term).to_owned(),
-                ns,
-            })
-            .collect(),
-        name: label,
-    }
-}
-
-fn terms(rows: &[&validate::Row]) -> Option<Chart> {
-    let stacks: Vec<Stack> = rows
-        .iter()
-        .filter_map(|row| Some(stack(row.threads.to_string(), row.nodes.as_ref()?)))
-        .collect();
-    (!stacks.is_empty()).then(|| {
-        column_chart(
-            "Predicted time over nodes by term".to_owned(),
-            "nodes",
-            "time",
-            &stacks,
-        )
-    })
-}
-
-fn regions(row: &validate::Row) -> Option<Chart> {
-    let mut regions: Vec<_> = row
-        .nodes_regions
-        .iter()
-        .filter(|region| region.time.time_ns() > 0.0)
-        .collect();
-    regions.sort_by(|a, b| b.time.time_ns().total_cmp(&a.time.time_ns()));
-    let stacks: Vec<Stack> = regions
-        .into_iter()
-        .take(REGIONS_MAX)
-        .map(|region| stack(words::shorten(&region.region, NAME_CHARS), &region.time))
-        .collect();
-    (!stacks.is_empty()).then(|| strips("Predicted time by region and term".to_owned(), &stacks))
 }
 
 /// Counts of all threads together by number of threads; those of the shortest run.

@@ -468,7 +468,6 @@ fn program(threads: u32) -> ProgramFacts {
         others_used: Some(0.02),
         processor_ns: None,
         pace: None,
-        emulated_time: false,
     }
 }
 

@@ -271,7 +271,6 @@ impl Way {
             runtime: self.name.clone(),
             library: None,
             protocol: Some(self.protocol.name().to_owned()),
-            emulated_time: false,
         }
     }
 }

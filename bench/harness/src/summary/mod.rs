@@ -123,8 +123,6 @@ pub struct ColumnFacts {
 impl ColumnFacts {
     fn of(document: &Document, column: &Column) -> Self {
         let cycles = document.clocks.cycles_per_ns();
-        // The clocks of a cluster that is emulated are not those of this machine.
-        let cycles = cycles.filter(|_| !column.emulated_time);
         Self {
             name: column.name(),
             column: column.clone(),
@@ -143,7 +141,7 @@ impl ColumnFacts {
     /// Whether each of so many threads has a processor.
     #[must_use]
     pub fn has_room(&self, threads: u32) -> bool {
-        self.column.emulated_time || threads as usize <= self.processors
+        threads as usize <= self.processors
     }
 
     /// Two documents' columns that are the same thing measured again. The

@@ -3,7 +3,6 @@
 use super::host::NodeError;
 use super::machine::NodeMachine;
 use fathomp_protocols::Diff;
-use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_types::PageId;
 
 impl NodeMachine<'_> {
@@ -20,7 +19,6 @@ impl NodeMachine<'_> {
             .read(page, &mut now)
             .map_err(NodeError::Permit)?;
         let diff = Diff::between(&twin, &now);
-        emulated::charge(Work::Compare);
         twins.keep(twin);
         twins.keep(now);
         Ok(diff)

@@ -8,7 +8,6 @@ use crate::watching::WatchError;
 use fathomp_driver::DriverError;
 use fathomp_protocols::{DiffError, WireError};
 use fathomp_sys::cluster::pages::Pages;
-use fathomp_transport::emulated::Awaited;
 use fathomp_transport::{SendError, Transport};
 use fathomp_types::{NodeId, ThreadId};
 use std::io;
@@ -62,11 +61,6 @@ pub(crate) const GRANTED: u64 = 1;
 
 /// Lets a thread of this node go on.
 pub(crate) fn answer(host: &Host, thread: ThreadId, what: u64) -> Result<(), NodeError> {
-    if let Some(emulation) = host.transport.emulation()
-        && host.slots.is_programs(thread)
-    {
-        emulation.tell(Awaited::Answer);
-    }
     match host.slots.answer(thread, what) {
         Some(true) => host.transport.rouse(),
         Some(false) => {}

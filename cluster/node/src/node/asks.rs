@@ -16,12 +16,10 @@ use fathomp_access_trace::{End, Step};
 use fathomp_omp::cluster::{Dealt, PartedLoop};
 use fathomp_omp::tap::{self, Called};
 use fathomp_protocols::{LockId, Operation};
-use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
-use fathomp_transport::emulated::Awaited;
 use fathomp_types::{NodeId, SiteId, ThreadId};
 use std::sync::atomic::Ordering;
 
@@ -146,9 +144,6 @@ impl Node {
         operation: Operation,
         stands: impl FnOnce(&mut Engine) -> bool,
     ) -> u64 {
-        if let Some(emulation) = self.transport.emulation() {
-            emulation.stand_in();
-        }
         let mut asks = None;
         let answered = self.ask(|thread| {
             asks = Some(thread);
@@ -195,15 +190,10 @@ impl Node {
     /// change. Flushes now and then, so that it sees it.
     pub fn yielding(&self) {
         let activity = self.activity.load(Ordering::Relaxed);
-        look::flush_when_due(
-            activity,
-            Second::Soon,
-            |due_ns| self.let_pass(due_ns),
-            |_| {
-                self.look(|| {});
-                true
-            },
-        );
+        look::flush_when_due(activity, Second::Soon, |_| {
+            self.look(|| {});
+            true
+        });
     }
 
     /// A flush of a thread that waits, before which something is done.
@@ -297,9 +287,7 @@ impl Node {
         let _told = tap::communicate(Called::NodeBarrier);
         let since = self.enter();
         let _inside = deferral::enter();
-        let _charged = self.charged(Work::Call);
         let before = self.begin_activity(Activity::Barrier);
-        self.take_turn();
         let epoch = self.epoch.load(Ordering::Relaxed);
         if !self.carrying.has_arrived.swap(false, Ordering::Relaxed) {
             self.send_or_handle(NodeId(0), Frame::Arrived { epoch, word });
@@ -345,7 +333,7 @@ impl Node {
         let place = self.place();
         place.slot.begin();
         let known = |_: &_| lock(&self.outcomes).is_known();
-        self.wait(Awaited::Outcome, Wake::Polling, place.slot, known);
+        self.wait_here(Wake::Polling, place.slot, known);
         place.slot.go_on();
     }
 
@@ -369,9 +357,6 @@ impl Node {
 
     /// The thread that waits at the barrier goes on, whoever calls.
     pub(super) fn tell_outcome(&self, outcome: Outcome) {
-        if let Some(emulation) = self.transport.emulation() {
-            emulation.tell(Awaited::Outcome);
-        }
         lock(&self.outcomes).tell(outcome);
         self.transport.rouse();
     }

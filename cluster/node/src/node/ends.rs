@@ -9,7 +9,6 @@ use fathomp_access_trace::End;
 use fathomp_sys::cluster::process::Ended;
 use fathomp_sys::cluster::thread::starting_ours;
 use fathomp_sys::cluster::{deferral, process};
-use fathomp_transport::emulated::Awaited;
 use fathomp_types::NodeId;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,9 +24,6 @@ impl Node {
         if self.me() != NodeId(0) && !self.ended.load(Ordering::Relaxed) {
             process::flush_streams();
             self.send(NodeId(0), Frame::Exit { code });
-            if let Some(emulation) = self.program_time() {
-                let _ = emulation.rest(Awaited::Answer);
-            }
             self.serve_others()
         }
     }

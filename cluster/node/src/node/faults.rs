@@ -7,7 +7,6 @@ use crate::layout::Layout;
 use crate::memory::memory;
 use fathomp_omp::tap::{self, Called};
 use fathomp_protocols::Access;
-use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Permission;
 use fathomp_sys::signal_chain::Interruption;
@@ -82,12 +81,8 @@ impl Node {
             Reach::Opened => return true,
             Reach::Open => {}
         }
-        let Some(_charged) = self.trap(page) else {
-            return true;
-        };
         let served = self.pages.serve(page, write).map_err(NodeError::Permit);
         if self.must(served) {
-            emulated::charge(Work::Trap);
             return true;
         }
         if self.ended.load(Ordering::Relaxed) {
@@ -176,7 +171,6 @@ impl Node {
         {
             return stopwatch.go_on();
         }
-        emulated::charge(Work::Trap);
         let _told = tap::communicate(match access {
             Access::Read => Called::FetchFault,
             Access::Write => Called::WriteFault,

@@ -6,7 +6,6 @@ use crate::engine::{NodeError, answer};
 use crate::frame::Frame;
 use crate::meeting::Outcome;
 use crate::memory;
-use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_transport::Wake;
 use fathomp_types::NodeId;
 use std::sync::atomic::Ordering;
@@ -28,20 +27,16 @@ impl Node {
         let Ok(mut message) = self.inbox.try_lock() else {
             return false;
         };
-        let emulation = match self.transport.receive(&mut message) {
+        match self.transport.receive(&mut message) {
             Ok(Some(from)) => {
                 self.profile.received(message.len());
-                let emulation = self.transport.emulation();
-                let _serving = emulation.map(|emulation| emulation.serve(from));
-                emulated::charge(Work::Handle(message.len()));
                 self.handle(from, &message);
-                emulation
             }
             Ok(None) => return false,
             Err(error) => self.fail(error.from, &error.to_string()),
-        };
+        }
         drop(message);
-        self.publish_if_asked(emulation);
+        self.publish_if_asked();
         true
     }
 

@@ -15,12 +15,9 @@ use std::sync::atomic::Ordering;
 
 impl Node {
     /// Whether cells are kept where they are raised: not where the order in which nodes do things
-    /// is recorded, or is that of a clock of an emulation.
+    /// is recorded.
     fn keeps_posts(&self) -> bool {
-        let is_ordered = self.stopwatch.is_some()
-            || self.lines
-            || self.lookout.is_on()
-            || self.transport.emulation().is_some();
+        let is_ordered = self.stopwatch.is_some() || self.lines || self.lookout.is_on();
         !is_ordered
     }
 

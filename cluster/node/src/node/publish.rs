@@ -10,10 +10,8 @@ use crate::look::{self, Second};
 use crate::slots::Slot;
 use fathomp_access_trace::End;
 use fathomp_protocols::{Lacks, Operation};
-use fathomp_sys::clock::emulated::Work;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::process::yield_now;
-use fathomp_transport::emulated::{Awaited, Emulation};
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -33,22 +31,17 @@ impl Node {
         // Rounds of loops that flush are nothing that happens.
         let flushes = self.publishing.flushes.load(Ordering::Relaxed);
         let others = self.activity.load(Ordering::Relaxed).wrapping_sub(flushes);
-        look::flush_when_due(
-            others,
-            second,
-            |due_ns| self.let_pass(due_ns),
-            |is_first| {
-                if is_first && has_flushed {
-                    return false;
+        look::flush_when_due(others, second, |is_first| {
+            if is_first && has_flushed {
+                return false;
+            }
+            self.look(|| {
+                if !is_first {
+                    self.have_published();
                 }
-                self.look(|| {
-                    if !is_first {
-                        self.have_published();
-                    }
-                });
-                true
-            },
-        );
+            });
+            true
+        });
     }
 
     /// A loop of the program finds that a plain variable has changed, which lies in these bytes
@@ -104,8 +97,6 @@ impl Node {
     /// Has all other nodes flush.
     fn have_published(&self) {
         let _inside = deferral::enter();
-        let _charged = self.charged(Work::Call);
-        self.take_turn();
         let ask = |node| {
             let place = self.place();
             place.slot.begin();
@@ -115,7 +106,7 @@ impl Node {
         };
         let asked: Vec<_> = self.others().map(ask).collect();
         for (place, wake) in &asked {
-            self.wait(Awaited::Answer, *wake, place.slot, Slot::is_answered);
+            self.wait_here(*wake, place.slot, Slot::is_answered);
         }
     }
 
@@ -126,10 +117,10 @@ impl Node {
     }
 
     /// Flushes for other nodes' threads that have asked for it. Not while a message is being
-    /// handled: others may be needed for that. Nor by who has a clock of an emulation.
+    /// handled: others may be needed for that.
     #[inline]
-    pub(super) fn publish_if_asked(&self, emulation: Option<&Emulation>) {
-        if emulation.is_none() && self.publishing.is_asked.load(Ordering::Relaxed) {
+    pub(super) fn publish_if_asked(&self) {
+        if self.publishing.is_asked.load(Ordering::Relaxed) {
             self.publish_for_askers();
         }
     }

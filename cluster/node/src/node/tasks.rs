@@ -25,12 +25,10 @@ fn has_tasks() -> bool {
 
 impl Node {
     /// What carries tasks. Nothing where the program has none, nor where the order in which
-    /// nodes do things must be the program's own: where accesses are recorded for a replay, where
-    /// races are looked for, and where time is emulated.
+    /// nodes do things must be the program's own: where accesses are recorded for a replay, and
+    /// where races are looked for.
     pub(crate) fn carrier(&self) -> Option<&'static dyn Carrier> {
-        let is_ordered = self.stopwatch.is_some()
-            || self.lookout.is_on()
-            || self.transport.emulation().is_some();
+        let is_ordered = self.stopwatch.is_some() || self.lookout.is_on();
         let node = current::node().filter(|_| has_tasks() && !is_ordered)?;
         Some(node)
     }

@@ -2,7 +2,6 @@
 
 use super::members::Members;
 use crate::doorbell::Doorbell;
-use crate::emulated::{Common, Pace};
 use crate::local::link::LocalTransport;
 use crate::net::Net;
 use crate::ring::Ring;
@@ -63,7 +62,6 @@ pub struct Fabric {
     nodes: u16,
     limits: Limits,
     net: Option<Net>,
-    emulates_time: bool,
 }
 
 impl Fabric {
@@ -81,10 +79,7 @@ impl Fabric {
         let rings = count * count;
         let sections = Sections {
             halves: count * APART_HALVES,
-            words: rings * Self::RING_WORDS
-                + count * APART_WORDS
-                + Members::words(count)
-                + Pace::words(count),
+            words: rings * Self::RING_WORDS + count * APART_WORDS + Members::words(count),
             bytes: rings.checked_mul(limits.ring_bytes).ok_or_else(invalid)?,
         };
         Ok(Self {
@@ -92,18 +87,7 @@ impl Fabric {
             nodes,
             limits,
             net,
-            emulates_time: false,
         })
-    }
-
-    /// Messages are not held back, but the nodes' time is
-    /// [emulated](crate::emulated::Emulation), if there is a network to emulate.
-    #[must_use]
-    pub fn with_emulated_time(self) -> Self {
-        Self {
-            emulates_time: true,
-            ..self
-        }
     }
 
     /// A ring's head and the reader's words are apart from each other.
@@ -139,12 +123,7 @@ impl Fabric {
 
     /// The network that holds messages back.
     pub(super) fn net(&self) -> Option<Net> {
-        self.net.filter(|_| !self.emulates_time)
-    }
-
-    /// The network of which messages are stamped.
-    pub(super) fn emulated(&self) -> Option<Net> {
-        self.net.filter(|_| self.emulates_time)
+        self.net
     }
 
     fn pair(&self, from: NodeId, to: NodeId) -> usize {
@@ -197,17 +176,5 @@ impl Fabric {
     /// What nodes know of each other.
     pub(super) fn members(&self) -> Members<'_> {
         Members::new(&self.memory.words()[self.inwards_at(self.nodes)..])
-    }
-}
-
-impl Common for Fabric {
-    fn pace(&self, latency_ns: u64) -> Pace<'_> {
-        let nodes = usize::from(self.nodes);
-        let start = self.inwards_at(self.nodes) + Members::words(nodes);
-        Pace::new(&self.memory.words()[start..], nodes, latency_ns)
-    }
-
-    fn doorbell(&self, node: NodeId) -> Doorbell<'_> {
-        self.doorbell(node)
     }
 }

@@ -111,27 +111,6 @@ impl Inbox {
         Ok(true)
     }
 
-    /// The header of the message that comes next, if that has arrived.
-    ///
-    /// # Errors
-    /// If the peer's bytes make no sense.
-    pub(super) fn front(
-        &mut self,
-        ring: Ring<'_>,
-        length_max: usize,
-    ) -> Result<Option<Header>, Garbage> {
-        let front = match (self.garbage, self.begun) {
-            (Some(garbage), _) => return Err(garbage),
-            (None, Some(header)) => return Ok(Some(header)),
-            (None, None) => {
-                let available = ring.available(self.tail).map_err(Garbage::from);
-                available.and_then(|available| self.peek(ring, available, length_max))
-            }
-        };
-        self.garbage = front.as_ref().err().copied();
-        front
-    }
-
     /// The header at the front of the ring, if there is one.
     fn peek(
         &self,

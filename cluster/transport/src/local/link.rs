@@ -5,10 +5,8 @@ use super::frame::Header;
 use super::inbox::Inbox;
 use super::outbox::Outbox;
 use crate::doorbell::{Role, Sleep, Wake};
-use crate::emulated::Emulation;
 use crate::net::Net;
 use crate::transport::{Abort, Death, Ready, ReceiveError, SendError, Transport};
-use fathomp_sys::clock::emulated::{self, Work};
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_types::NodeId;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
@@ -29,7 +27,6 @@ pub struct LocalTransport {
     busy_until_ns: AtomicU64,
     /// Reports of this node must not overlap.
     reporting: Mutex<()>,
-    emulation: Option<Emulation>,
 }
 
 /// Both ends here of the rings between this node and another.
@@ -55,9 +52,7 @@ impl LocalTransport {
             fabric.populate(peer, me);
             fabric.populate(me, peer);
         }
-        let emulated = fabric.emulated();
         Self {
-            emulation: emulated.map(|net| Emulation::new(Box::new(fabric.clone()), me, net)),
             fabric,
             me,
             links: (0..nodes).map(|_| Link::default()).collect(),
@@ -75,10 +70,6 @@ impl LocalTransport {
     /// When a message that is sent now may arrive; 0 if at once.
     #[inline]
     fn due_ns(&self, to: NodeId, bytes: usize) -> u64 {
-        if let Some(emulation) = &self.emulation {
-            emulated::charge(Work::Send(bytes));
-            return emulation.send(to, Header::BYTES + bytes);
-        }
         let net = self.fabric.net().filter(|_| to != self.me);
         net.map_or(0, |net| {
             let inwards = self.fabric.inwards(to);
@@ -121,12 +112,7 @@ impl LocalTransport {
         }
         let mut inbox = lock(&link.inbox);
         let bytes_max = self.message_bytes_max();
-        let clock_ns = || match self.emulation {
-            None => monotonic_ns(),
-            // Whoever looks for the first message has looked whether it is due.
-            Some(_) => u64::MAX,
-        };
-        let taken = inbox.take(ring, bytes_max, clock_ns, message);
+        let taken = inbox.take(ring, bytes_max, monotonic_ns, message);
         link.idle_head.store(inbox.idle_head(), Ordering::Relaxed);
         let fed = inbox.take_fed();
         drop(inbox);
@@ -134,48 +120,6 @@ impl LocalTransport {
             self.fabric.doorbell(from).ring();
         }
         taken.map_err(|what| ReceiveError { from, what })
-    }
-
-    /// Where time is emulated: who has sent the message that is due first, and its
-    /// header.
-    fn front(&self, emulation: &Emulation) -> Result<Option<(NodeId, Header)>, ReceiveError> {
-        let mut first: Option<(NodeId, Header)> = None;
-        for (from, link) in self.peers() {
-            let ring = self.fabric.ring(from, self.me);
-            if ring.head() == link.idle_head.load(Ordering::Relaxed) {
-                continue;
-            }
-            let front = lock(&link.inbox).front(ring, self.message_bytes_max());
-            let front = front.map_err(|what| ReceiveError { from, what })?;
-            let Some(header) = front else { continue };
-            emulation.see(from, header.due_ns);
-            if first.is_none_or(|(_, first)| header.due_ns < first.due_ns) {
-                first = Some((from, header));
-            }
-        }
-        Ok(first)
-    }
-
-    /// The same, if it may be handled.
-    fn due(&self, emulation: &Emulation) -> Result<Option<(NodeId, Header)>, ReceiveError> {
-        let front = self.front(emulation)?;
-        Ok(front.filter(|(_, header)| emulation.may_handle(header.due_ns)))
-    }
-
-    fn receive_emulated(
-        &self,
-        emulation: &Emulation,
-        message: &mut Vec<u8>,
-    ) -> Result<Option<NodeId>, ReceiveError> {
-        let Some((from, header)) = self.due(emulation)? else {
-            return Ok(None);
-        };
-        let link = &self.links[usize::from(from.0)];
-        if !self.receive_from(from, link, message)? {
-            return Ok(None);
-        }
-        emulation.arrive(header.due_ns, Header::BYTES + message.len(), from);
-        Ok(Some(from))
     }
 
     fn push(&self, to: NodeId, parts: &[&[u8]], haste: Haste) -> Result<Wake, SendError> {
@@ -234,13 +178,6 @@ impl LocalTransport {
 
     /// How long a thread may sleep as far as messages are concerned.
     fn quiet(&self) -> Sleep {
-        if let Some(emulation) = &self.emulation {
-            return match self.due(emulation) {
-                Ok(None) => Sleep::UntilWoken,
-                // What is wrong is said by whoever receives next.
-                Ok(Some(_)) | Err(_) => Sleep::Not,
-            };
-        }
         let quiet = |(from, link): (NodeId, &Link)| {
             lock(&link.inbox).sleep(self.fabric.ring(from, self.me), monotonic_ns)
         };
@@ -275,19 +212,10 @@ impl Transport for LocalTransport {
     }
 
     fn send_unhurried(&self, to: NodeId, parts: &[&[u8]]) -> Result<Wake, SendError> {
-        // Emulated time goes on when messages are handled.
-        let haste = match self.emulation {
-            Some(_) => Haste::Now,
-            None => Haste::Whenever,
-        };
-        self.push(to, parts, haste)
+        self.push(to, parts, Haste::Whenever)
     }
 
     fn answers_after(&self) -> Duration {
-        if self.emulation.is_some() {
-            // As long as others take, who may need this processor for it.
-            return Duration::MAX;
-        }
         self.fabric.net().map_or(Duration::ZERO, Net::answers_after)
     }
 
@@ -297,9 +225,6 @@ impl Transport for LocalTransport {
 
     fn receive(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError> {
         self.flush();
-        if let Some(emulation) = &self.emulation {
-            return self.receive_emulated(emulation, message);
-        }
         let nodes = self.nodes();
         let turn = self.turn.load(Ordering::Relaxed).min(nodes);
         for number in (turn..nodes).chain(0..turn) {
@@ -321,9 +246,6 @@ impl Transport for LocalTransport {
     fn leave(&self, _role: Role) {
         let left_over = || {
             self.flush();
-            if let Some(emulation) = &self.emulation {
-                return self.due(emulation).map_or(true, |due| due.is_some());
-            }
             self.is_anything_there()
         };
         self.fabric.doorbell(self.me).leave(left_over);
@@ -394,14 +316,7 @@ impl Transport for LocalTransport {
         self.fabric.members().noted(node)
     }
 
-    fn emulation(&self) -> Option<&Emulation> {
-        self.emulation.as_ref()
-    }
-
     fn depart(&self) {
-        if let Some(emulation) = &self.emulation {
-            emulation.leave();
-        }
         self.fabric.members().depart(self.me);
     }
 }

@@ -93,7 +93,6 @@ prop_compose! {
     fn plan()(
         openmp in openmp(),
         cluster in option::of(cluster()),
-        emulated_time in any::<bool>(),
         watch in option::of(watch()),
         recorder in option::of(recorder()),
         paging in option::of(path()),
@@ -108,7 +107,6 @@ prop_compose! {
         Plan {
             openmp,
             cluster,
-            emulated_time,
             watch,
             recorder,
             paging,

@@ -11,7 +11,6 @@ use super::ends::Protections;
 use super::permission::protect;
 use super::present::Present;
 use super::watched::Watcher;
-use crate::clock::emulated::{self, Work};
 use crate::signal_chain::Fault;
 use crate::userfault::Support;
 use fathomp_types::{PAGE_BYTES, PageId};
@@ -302,10 +301,6 @@ impl Pages {
             let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
             let behind = self.areas[area].0.len() / PAGE_BYTES - index;
             let here = behind.min(left as usize);
-            emulated::charge(match what {
-                Permission::None => Work::Forbid(here),
-                Permission::Read | Permission::ReadWrite => Work::Permit(here),
-            });
             match &self.watcher {
                 Some(watcher) => watcher.permit(area, index..index + here, what, soon)?,
                 None => self.protections.permit(area, index..index + here, what)?,
@@ -374,11 +369,7 @@ impl Pages {
         };
         let place = self.place_of(page);
         let (area, index) = place.ok_or(io::ErrorKind::InvalidInput)?;
-        let served = watcher.serve(area, index, write)?;
-        if served {
-            emulated::charge(Work::Permit(1));
-        }
-        Ok(served)
+        watcher.serve(area, index, write)
     }
 
     fn alias_of(&self, page: PageId) -> *mut u8 {
@@ -412,7 +403,6 @@ impl Pages {
     /// If there is no such page.
     pub fn keep(&self, page: PageId, copy: &mut PageCopy) -> io::Result<()> {
         self.check(page, 0, PAGE_BYTES)?;
-        emulated::charge(Work::Copy(PAGE_BYTES));
         // SAFETY: a page of the alias, copied as memory that others may change: the bytes
         // are not looked at by the copy. A copy is aligned.
         unsafe { copy_aside(self.alias_of(page), copy) };
@@ -425,7 +415,6 @@ impl Pages {
     /// If there is no such page.
     pub fn read(&self, page: PageId, into: &mut [u8; PAGE_BYTES]) -> io::Result<()> {
         self.check(page, 0, PAGE_BYTES)?;
-        emulated::charge(Work::Copy(PAGE_BYTES));
         // SAFETY: a page of the alias, copied as memory that others may change:
         // the bytes are not looked at by the copy.
         unsafe {
@@ -440,7 +429,6 @@ impl Pages {
     /// If there is no such page.
     pub fn differs(&self, page: PageId, twin: &[u8; PAGE_BYTES]) -> io::Result<bool> {
         self.check(page, 0, PAGE_BYTES)?;
-        emulated::charge(Work::Copy(PAGE_BYTES));
         // SAFETY: two pages; if the program writes this one nevertheless, the answer says
         // nothing.
         let order = unsafe {
@@ -457,7 +445,6 @@ impl Pages {
     #[inline]
     pub fn write(&self, page: PageId, offset: usize, bytes: &[u8]) -> io::Result<()> {
         self.check(page, offset, bytes.len())?;
-        emulated::charge(Work::Copy(bytes.len()));
         // SAFETY: inside one page of the alias, which `bytes` is no part of.
         unsafe {
             let target = self.alias_of(page).add(offset);

@@ -8,4 +8,3 @@ mod write;
 pub use counted::{Counted, Program, Row, Run, Scope};
 pub use csv::{CountsError, ReadCountsError};
 pub use recordings::RecordingsError;
-pub(crate) use recordings::{counts, protocol_of};

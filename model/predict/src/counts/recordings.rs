@@ -42,7 +42,7 @@ pub enum RecordingsError {
 ///
 /// # Errors
 /// If there are none, or of both protocols.
-pub(crate) fn protocol_of(analyses: &[&Analysis]) -> Result<Protocol, RecordingsError> {
+fn protocol_of(analyses: &[&Analysis]) -> Result<Protocol, RecordingsError> {
     let counted = |one: &&&Analysis| {
         let mut shares = one.regions.iter().flat_map(|region| &region.threads);
         shares.any(|share| share.dsm.is_some())
@@ -141,7 +141,7 @@ fn rows(analysis: &Analysis, protocol: Protocol) -> Vec<Row> {
 
 /// What a protocol counts. Without homes, every write fault makes a twin but those at
 /// pages that nobody else has had yet.
-pub(crate) fn counts(dsm: &Dsm, protocol: Protocol) -> Counts {
+fn counts(dsm: &Dsm, protocol: Protocol) -> Counts {
     let [local, remote, fetches, diffs] = [
         dsm.write_faults_local,
         dsm.write_faults_remote,

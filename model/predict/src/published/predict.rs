@@ -552,7 +552,7 @@ fn warnings(
         .collect();
     if !above.is_empty() {
         warnings.push(format!(
-            "The f that fits best is {}, and no part of the faults can be more than all of them: it takes longer than if all faults came one after the other. Usually what is sent at synchronisation (flushes, diffs), or nodes that wait for one home, take time that faults do not count; `--model nodes` has terms for both.",
+            "The f that fits best is {}, and no part of the faults can be more than all of them: it takes longer than if all faults came one after the other. Usually what is sent at synchronisation (flushes, diffs), or nodes that wait for one home, take time that faults do not count; a replay of recorded accesses (`fathomp record --accesses`) knows both.",
             above.join(", ")
         ));
     }

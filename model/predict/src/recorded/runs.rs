@@ -43,21 +43,9 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Whether all runs are of emulated time. There only what the program computes is measured
-    /// here; all else has a price. Whoever else uses this machine, or the other half of a
-    /// processor, can only make that longer, so that the quickest run says it best.
-    fn emulated(&self) -> bool {
-        let mut runs = self.runs.iter();
-        runs.all(|run| run.analysis.program.emulated_time)
-    }
-
-    /// The run that stands for all: the one in the middle (the faster of two), of emulated
-    /// time the quickest.
+    /// The run that stands for all: the one in the middle, the faster of two.
     pub(crate) fn typical_run(&self) -> &Run<'a> {
-        match self.emulated() {
-            true => &self.runs[0],
-            false => &self.runs[(self.runs.len() - 1) / 2],
-        }
+        &self.runs[(self.runs.len() - 1) / 2]
     }
 
     /// The time of the run that stands for all, without what other programs took from it.
@@ -73,11 +61,10 @@ impl<'a> Group<'a> {
         self.typical_run().analysis.taken()
     }
 
-    /// The wall time that stands for all: the median, of emulated time the least.
+    /// The wall time that stands for all: the median.
     pub(crate) fn typical(&self) -> f64 {
         let mut walls: Vec<f64> = self.runs.iter().map(|run| run.wall).collect();
-        let quantile = if self.emulated() { 0.0 } else { 0.5 };
-        crate::numeric::quantile(&mut walls, quantile)
+        crate::numeric::quantile(&mut walls, 0.5)
     }
 }
 
@@ -227,12 +214,8 @@ impl<'a> Runs<'a> {
 const MORE_DISTURBED: f64 = 0.1;
 
 /// Where some runs were disturbed by other programs more than others were, these say
-/// nothing that the others do not say better. Of emulated time the quickest says it best,
-/// whatever else the machine did meanwhile.
+/// nothing that the others do not say better.
 fn leave_out_disturbed(runs: &mut Vec<Run<'_>>, warnings: &mut Vec<String>) {
-    if runs.iter().all(|run| run.analysis.program.emulated_time) {
-        return;
-    }
     let all = runs.len();
     if runs.iter().any(|run| run.analysis.taken().is_none()) {
         runs.retain(|run| run.analysis.taken().is_none());

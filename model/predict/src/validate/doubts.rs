@@ -47,14 +47,7 @@ pub(super) fn warnings(rows: &[Row]) -> Vec<String> {
             String::new()
         };
         warnings.push(format!(
-            "Runs with {least} threads or more shared processors{busy}: what was observed holds their waiting for one another, of which our model of nodes knows only that they work more slowly, and the others nothing. Work is divided as the threads' time on processors was."
-        ));
-    }
-    let emulated = rows.iter().filter(|row| row.emulated_time).count();
-    if emulated > 0 {
-        warnings.push(format!(
-            "{emulated} of {} observed speedups are of emulated time: programs take the processor time of their threads here, and messages the time of the network.",
-            rows.len()
+            "Runs with {least} threads or more shared processors{busy}: what was observed holds their waiting for one another, of which no model knows."
         ));
     }
     let once = rows.iter().filter(|row| row.runs < 3).count();

@@ -1,6 +1,5 @@
 //! Predicted speedups beside observed ones.
 
-use crate::nodes::{NodesInterval, NodesRegion, NodesTime};
 use crate::prices::Protocol;
 use serde::Serialize;
 
@@ -16,8 +15,6 @@ pub enum Predictor {
     Usl,
     /// Our model, fitted likewise.
     Fathomp,
-    /// Our model of nodes.
-    Nodes,
     /// The critical-path model.
     Critical,
     /// The aggregate model if all faults overlap.
@@ -43,21 +40,13 @@ pub struct Row {
     pub runs: u32,
     /// Threads that shared processors: their time is also waiting for these.
     pub oversubscribed: bool,
-    /// What was observed is emulated time, in which nodes share no processors.
-    pub emulated_time: bool,
     /// Part of the processors' time that the program itself took, with all its threads
     /// and those that serve other nodes; none if that was not recorded.
     pub processors_used: Option<f64>,
-    /// Median time with one thread over the median with so many; of emulated time the least.
+    /// Median time with one thread over the median with so many.
     pub speedup_observed: f64,
     /// In the order of [`Predictor`]; those who cannot say are left out.
     pub predictions: Vec<Cell>,
-    /// What the time of our model of nodes consists of; none without counts.
-    pub nodes: Option<NodesTime>,
-    /// The same region by region.
-    pub nodes_regions: Vec<NodesRegion>,
-    /// Where that time is expected, nine times of ten.
-    pub nodes_interval: Option<NodesInterval>,
 }
 
 impl Row {
@@ -75,13 +64,9 @@ impl Row {
             protocol,
             runs: 0,
             oversubscribed: false,
-            emulated_time: false,
             processors_used: None,
             speedup_observed,
             predictions,
-            nodes: None,
-            nodes_regions: Vec::new(),
-            nodes_interval: None,
         }
     }
 }

@@ -383,7 +383,6 @@ fn validate_all() -> fathomp_predict::validate::Validated {
         cluster: &cluster,
         protocol: None,
         diff_bytes: None,
-        without: fathomp_predict::nodes::NodesTerms::NONE,
         counted: None,
     };
     let mut counted = counts();

@@ -28,9 +28,6 @@ pub enum Memory {
 /// What the edition of the runtime for several nodes provides. In a process that is no node all
 /// of it does nothing.
 pub trait Process: Sync {
-    /// The library is loaded; to be called before anything else of the runtime.
-    fn is_loaded(&self);
-
     /// Tells the runtime of nodes to come.
     fn expect_nodes(&self);
 

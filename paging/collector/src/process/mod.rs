@@ -136,7 +136,6 @@ impl Process {
             _ => Facts::default(),
         };
         if let Some(nanos_per_tick) = common.nanos_per_tick
-            && !facts.emulated
             && !self.place.far
         {
             facts.nanos_per_tick = nanos_per_tick;
@@ -175,7 +174,7 @@ impl Process {
 
     /// Notes that the process is alive now.
     pub(crate) fn alive(&mut self) {
-        let now = self.file.as_ref().and_then(RingFile::now);
+        let now = self.file.as_ref().map(|_| fathomp_sys::clock::now());
         self.last_seen = now.unwrap_or(self.last_seen);
     }
 
@@ -345,9 +344,7 @@ impl Process {
                     + i128::from(self.place.clock.offset_ns);
                 note.offset_ns = i64::try_from(apart).ok();
                 note.offset_error_ns = Some(self.place.clock.uncertainty_ns);
-            } else if let Some(remote) = remote
-                && !facts.emulated
-            {
+            } else if let Some(remote) = remote {
                 // By ticks, which both count; the recording's clock moves with its host.
                 let ticks = i128::from(facts.zero.0) - i128::from(zero.zero.0);
                 note.offset_ns = Some((ticks as f64 * zero.nanos_per_tick).round() as i64);
@@ -478,7 +475,7 @@ impl Process {
         let last_sign = lasts.max().unwrap_or_default();
         let packed = self.channels.iter().filter_map(|one| one.scribe.position());
         let last_sign = packed.map(|(_, at)| at).fold(last_sign, Ticks::max);
-        let now = self.file.as_ref().and_then(RingFile::now);
+        let now = self.file.as_ref().map(|_| fathomp_sys::clock::now());
         match facts.end {
             Some(end) => End {
                 at: end.at.max(last_sign),

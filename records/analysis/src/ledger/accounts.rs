@@ -26,8 +26,6 @@ pub(crate) struct Ledger<'a> {
     pub(crate) begin: Ticks,
     /// See `begin`.
     pub(crate) end: Ticks,
-    /// Times are emulated.
-    pub(crate) emulated: bool,
 }
 
 impl<'a> Ledger<'a> {

@@ -43,7 +43,6 @@ pub(crate) fn keep<'a>(process: &'a Process, sites: &Sites, process_index: usize
         gaps,
         begin,
         end,
-        emulated: false,
     };
     off::charge(&mut ledger);
     teams::weigh(&mut ledger.teams, &ledger.parts);

@@ -150,7 +150,7 @@ impl Stream {
 
     /// Notes that the process is alive now.
     pub(crate) fn alive(&mut self) {
-        self.last_seen = self.source.now().unwrap_or(self.last_seen);
+        self.last_seen = fathomp_sys::clock::now();
     }
 
     /// Takes what is worth taking out of the rings; with `all`, everything.
@@ -511,7 +511,7 @@ impl Stream {
             .unwrap_or_default();
         let end = match self.source.process().end {
             Some(end) => end,
-            None if running => self.source.now().unwrap_or(last_sign),
+            None if running => fathomp_sys::clock::now(),
             None => last_sign.max(self.last_seen),
         };
         for (index, slot) in &mut open {

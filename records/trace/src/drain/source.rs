@@ -141,8 +141,7 @@ impl Source {
         let claimed = f64::from_bits(self.read(header::NANOS_PER_TICK));
         let claimed = (claimed.is_finite() && claimed > 0.0).then_some(claimed);
         let measured = match clock::source() {
-            _ if self.is_emulated() => Some(1.0),
-            clock::Source::Monotonic | clock::Source::Emulated => Some(1.0),
+            clock::Source::Monotonic => Some(1.0),
             clock::Source::Processor => self.measured().or(claimed),
         };
         // A measurement far from the claim means that the marks are damaged.
@@ -183,16 +182,6 @@ impl Source {
             events: self.read(header::EVENTS),
             cost: Ticks(self.read(header::COST)),
         })
-    }
-
-    /// Whether ticks are emulated time.
-    pub(crate) fn is_emulated(&self) -> bool {
-        self.read(header::EMULATED) == 1
-    }
-
-    /// The present moment as the process would see it, if that can be told.
-    pub(crate) fn now(&self) -> Option<Ticks> {
-        (!self.is_emulated()).then(clock::now)
     }
 
     /// The length of a tick, if enough time has passed to tell better than the

@@ -44,6 +44,11 @@ pub enum OpenError {
         /// Its format.
         found: u32,
     },
+    /// Its times are of clocks that only an earlier version had.
+    #[error(
+        "{0} was recorded in emulated time, which this fathomp no longer has; record it again without --emulated-time"
+    )]
+    EmulatedTime(PathBuf),
     /// The system refused.
     #[error("cannot read {path}: {source}")]
     Unreadable {
@@ -164,6 +169,9 @@ fn meta(
             path: directory.to_owned(),
             found: u32::try_from(found).unwrap_or(u32::MAX),
         }),
+        Some(_) if object.get("emulated_time") == Some(&Value::Bool(true)) => {
+            Err(OpenError::EmulatedTime(directory.to_owned()))
+        }
         Some(_) => match serde_json::from_value::<Meta>(Value::Object(object)) {
             Ok(mut meta) => {
                 meta.complete();

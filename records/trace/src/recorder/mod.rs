@@ -244,7 +244,6 @@ impl Recorder {
         head(header::START_TIME, start_time.unwrap_or(0));
         head(header::PID_NAMESPACE, peer::pid_namespace());
         head(header::CLUSTER, settings.cluster.unwrap_or(0).into());
-        head(header::EMULATED, u64::from(clock::emulated::is_emulated()));
         let first_instance = 1 | u64::from(settings.node.0) << 48;
         let strings = |at: usize, length: usize| &words[at..at + length];
         let executable = std::env::current_exe().unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::record::{Allowed, Counters};
 use fathomp_sys::affinity;
-use fathomp_sys::clock::{self, Source};
+use fathomp_sys::clock;
 use fathomp_sys::counters::{self, Hardware, HardwareCounters, RunQueue, Usage};
 
 /// Time between two looks at the processors a thread may run on.
@@ -122,9 +122,7 @@ impl Sampler {
         let grown = |count: fn(&Usage) -> u64| count(&usage).saturating_sub(count(&before));
         let voluntary_switches = grown(|usage| usage.voluntary_switches);
         let involuntary_switches = grown(|usage| usage.involuntary_switches);
-        // Emulated time passes by other rules.
-        let emulated = clock::source() == Source::Emulated;
-        let switched = emulated || voluntary_switches + involuntary_switches > 0;
+        let switched = voluntary_switches + involuntary_switches > 0;
         let (processor_ns, run_delay_ns) = self.processor.read(elapsed_ns, switched);
         let off_ns = elapsed_ns.saturating_sub(processor_ns);
         let asleep_ns = match asleep {
@@ -140,8 +138,8 @@ impl Sampler {
             processor_ns: Some(processor_ns),
             instructions: hardware
                 .map(|(now, before)| now.instructions.saturating_sub(before.instructions)),
-            run_delay_ns: run_delay_ns.filter(|_| !emulated),
-            asleep_ns: (!emulated).then_some(asleep_ns),
+            run_delay_ns,
+            asleep_ns: Some(asleep_ns),
             allowed: self.look(elapsed_ns),
         }
     }

@@ -225,7 +225,7 @@ fn read_ring_file(input: &[u8]) -> Said {
     };
     assert!(file.is_whole(), "a file shorter than its geometry");
     let facts = serde_json::to_vec(&file.facts()).expect("facts as JSON");
-    let _ = (file.pid(), file.start_time(), file.has_ended(), file.now());
+    let _ = (file.pid(), file.start_time(), file.has_ended());
     let mut taken = 0;
     for slot in 0..file.slots_used().min(file.geometry().slots) {
         let Some(ring) = file.ring(slot) else {

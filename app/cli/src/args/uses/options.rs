@@ -75,7 +75,6 @@ pub(super) const OPTIONS: &[Options] = &[
         &[With(ON_NODES), Is("dsm", &["homeless"], &[])],
     ),
     options(NODED, &["fault_detection"], &[With(ON_NODES)]),
-    options(NODED, &["emulated_time"], &[With(&["net"])]),
     options(&["run", "record"], &["threads", "command"], &[]),
     options(&["run"], &["advice", "verbose", "check_races"], &[]),
     options(
@@ -262,11 +261,6 @@ pub(super) const OPTIONS: &[Options] = &[
         &["dsm"],
         &[With(&["cluster", "hosts", "hostfile", "transport"])],
     ),
-    options(
-        &["predict"],
-        &["omit_terms"],
-        &[Is("model", &["nodes"], &["validate"]), Without(&["counts"])],
-    ),
     options(&["predict"], &["diff_bytes"], &[]),
     options(
         &["predict"],
@@ -355,7 +349,6 @@ pub(super) const OPTIONS: &[Options] = &[
             "threads",
             "node_list",
             "net",
-            "emulated_time",
             "dsm_plain",
             "simulated",
             "homes",

@@ -27,7 +27,10 @@ pub(super) fn answer(plan: &Simulate, known: &Known, voice: Voice) -> Outcome {
         .collect();
     let priced = priced?;
     let mut tables = Vec::new();
-    for nodes in numbers(plan, known)?.into_iter().filter(|nodes| *nodes > 1) {
+    for nodes in numbers(plan.nodes.as_ref(), known)?
+        .into_iter()
+        .filter(|nodes| *nodes > 1)
+    {
         let shared = falsely_shared(known, nodes, recorded, &sizes);
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); priced.len()];
         let mut extrapolated = false;
@@ -35,7 +38,7 @@ pub(super) fn answer(plan: &Simulate, known: &Known, voice: Voice) -> Outcome {
             let (accesses, told) = known.on(nodes, *page_bytes)?;
             extrapolated |= told;
             for ((_, priced), rows) in priced.iter().zip(&mut rows) {
-                let outcome = priced.replay(&accesses, nodes, plan)?;
+                let outcome = priced.replay(&accesses, nodes, plan.homes.0)?;
                 rows.push(Row::new(*page_bytes, falsely_shared, &outcome, known));
             }
         }

@@ -1,7 +1,6 @@
 //! What was recorded, by numbers of threads and sizes of pages.
 
-use crate::args::workload::Seconds;
-use crate::args::{Simulate, ThreadList};
+use crate::args::ThreadList;
 use crate::failure::{Failure, exit};
 use crate::recording;
 use fathomp_access_trace::Accesses;
@@ -10,9 +9,10 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Accesses with different numbers of threads, ascending; at least one.
-pub(super) struct Known {
+pub(in crate::commands) struct Known {
     least: Accesses,
     more: Vec<Accesses>,
     /// Names of regions by their sites, as far as they are known.
@@ -20,12 +20,13 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn read(plan: &Simulate) -> Result<Self, Failure> {
-        let all: Result<Vec<_>, _> = plan
-            .accesses
-            .iter()
-            .map(|path| read(&file_of(path)))
-            .collect();
+    /// Those of files or recordings; `sequential` is the time of the sequential program, if
+    /// that is known better than while accesses were recorded.
+    pub(in crate::commands) fn read(
+        paths: &[PathBuf],
+        sequential: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        let all: Result<Vec<_>, _> = paths.iter().map(|path| read(&file_of(path))).collect();
         let mut all = all?;
         all.sort_by_key(|accesses| accesses.threads.len());
         let twice = all
@@ -38,7 +39,7 @@ impl Known {
             ))
             .with_code(exit::USAGE));
         }
-        if let (Some(Seconds(time)), Some(least)) = (plan.sequential, all.first()) {
+        if let (Some(time), Some(least)) = (sequential, all.first()) {
             let factor = time.as_secs_f64() * 1e9 / least.work_ns().max(1) as f64;
             all.iter_mut()
                 .for_each(|accesses| accesses.scale_work(factor));
@@ -48,7 +49,7 @@ impl Known {
         Ok(Self {
             least,
             more: all.collect(),
-            names: names(plan),
+            names: names(paths),
         })
     }
 
@@ -57,13 +58,13 @@ impl Known {
     }
 
     /// The most threads that were recorded.
-    pub(super) fn threads(&self) -> u32 {
+    pub(in crate::commands) fn threads(&self) -> u32 {
         let most = self.all().map(|accesses| accesses.threads.len()).max();
         u32::try_from(most.unwrap_or(1)).unwrap_or(u32::MAX)
     }
 
     /// Application time of one thread alone.
-    pub(super) fn alone_ns(&self) -> u64 {
+    pub(in crate::commands) fn alone_ns(&self) -> u64 {
         self.least.work_ns()
     }
 
@@ -81,7 +82,7 @@ impl Known {
     }
 
     /// What is accessed on so many nodes, by pages of that size; whether that was extrapolated.
-    pub(super) fn on(
+    pub(in crate::commands) fn on(
         &self,
         nodes: u16,
         page_bytes: u32,
@@ -122,8 +123,8 @@ fn by_pages(accesses: &Accesses, page_bytes: u32) -> Result<Cow<'_, Accesses>, F
 }
 
 /// Names of regions as the first recording has them. A file of accesses alone has none.
-fn names(plan: &Simulate) -> Vec<String> {
-    let mut recordings = plan.accesses.iter().filter(|path| path.is_dir());
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let mut recordings = paths.iter().filter(|path| path.is_dir());
     let recording = recordings.find_map(|path| fathomp_trace::reader::open(path).ok());
     recording.map_or_else(Vec::new, |recording| {
         fathomp_analysis::site_names(&recording)
@@ -150,10 +151,12 @@ fn read(path: &Path) -> Result<Accesses, Failure> {
 }
 
 /// Numbers of nodes asked for.
-pub(super) fn numbers(plan: &Simulate, known: &Known) -> Result<Vec<u16>, Failure> {
-    let ThreadList(nodes) = plan
-        .nodes
-        .clone()
+pub(in crate::commands) fn numbers(
+    asked: Option<&ThreadList>,
+    known: &Known,
+) -> Result<Vec<u16>, Failure> {
+    let ThreadList(nodes) = asked
+        .cloned()
         .unwrap_or_else(|| ThreadList::doubling(known.threads()));
     let number = |number: u32| {
         u16::try_from(number).map_err(|_| {

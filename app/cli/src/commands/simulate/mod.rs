@@ -5,25 +5,28 @@ mod granularity;
 mod known;
 mod priced;
 
-use crate::args::{PageSizes, Simulate};
+use crate::args::workload::Seconds;
+use crate::args::{HomesName, PageSizes, Simulate};
 use crate::failure::Outcome;
 use crate::voice::Voice;
 use answer::{Answer, Point};
-use known::{Known, numbers};
+pub(super) use known::{Known, numbers};
 pub(super) use priced::Priced;
 
 pub(super) fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
-    let known = Known::read(plan)?;
+    let sequential = plan.sequential.map(|Seconds(time)| time);
+    let known = Known::read(&plan.accesses, sequential)?;
     if plan.granularity {
         return granularity::answer(plan, &known, voice);
     }
     let priced = Priced::new(plan, plan.dsm)?;
+    let HomesName(homes) = plan.homes;
     let mut points = Vec::new();
-    for nodes in numbers(plan, &known)? {
+    for nodes in numbers(plan.nodes.as_ref(), &known)? {
         let PageSizes(sizes) = &plan.page_bytes;
         for page_bytes in sizes {
             let (accesses, extrapolated) = known.on(nodes, *page_bytes)?;
-            let outcome = priced.replay(&accesses, nodes, plan)?;
+            let outcome = priced.replay(&accesses, nodes, homes)?;
             let mut point = Point::new(&outcome, &known, plan.per_node);
             point.extrapolated = extrapolated;
             point.page_bytes = *page_bytes;

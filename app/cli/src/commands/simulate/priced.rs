@@ -1,10 +1,10 @@
 //! The cluster that is asked for, and what it costs.
 
-use crate::args::{FaultPrice, HomesName, Simulate};
+use crate::args::{FaultPrice, Simulate};
 use crate::failure::{Failure, exit};
 use fathomp_access_trace::Accesses;
 use fathomp_predict::prices::{self, Cluster, Network, PricesOf, Protocol};
-use fathomp_trace_replay::{Costs, Outcome, Setting, Sharing, replay};
+use fathomp_trace_replay::{Costs, Homes, Outcome, Setting, Sharing, replay};
 use fathomp_transport::Net;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(in crate::commands) struct Priced {
     pub(in crate::commands) sharing: Sharing,
     pub(in crate::commands) net: Net,
-    pub(super) prices: PricesOf,
+    pub(in crate::commands) prices: PricesOf,
     pub(in crate::commands) costs: Costs,
 }
 
@@ -75,13 +75,12 @@ impl Priced {
     }
 
     /// What happens there on so many nodes.
-    pub(super) fn replay(
+    pub(in crate::commands) fn replay(
         &self,
         accesses: &Accesses,
         nodes: u16,
-        plan: &Simulate,
+        homes: Homes,
     ) -> Result<Outcome, Failure> {
-        let HomesName(homes) = plan.homes;
         let setting = Setting {
             nodes,
             sharing: self.sharing,

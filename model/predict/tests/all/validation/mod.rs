@@ -1,14 +1,11 @@
 //! Predictions held against what was measured.
 
-mod nodes;
-
 use fathomp_analysis::testing::demo;
 use fathomp_analysis::{Analysis, Dsm, Options as AnalyseOptions, analyse};
 use fathomp_launch::Protocol;
 use fathomp_predict::Options;
 use fathomp_predict::counts::RecordingsError;
 use fathomp_predict::machine::{Machine, MachineError};
-use fathomp_predict::nodes::NodesTerms;
 use fathomp_predict::prices::{
     Cluster, ClusterError, Measured, Network, Priced as Price, Synchronisation,
 };
@@ -42,7 +39,6 @@ fn ask(recordings: &[Analysis], cluster: Option<&Cluster>) -> Result<Validated, 
         cluster,
         protocol: None,
         diff_bytes: None,
-        without: NodesTerms::NONE,
         counted: None,
     });
     validate(&analyses, &Options::default(), priced)
@@ -99,14 +95,6 @@ fn repetitions_make_a_median() {
     let validated = ask(&recordings, None).unwrap();
     assert_eq!(validated.rows[0].runs, 2);
     assert_eq!(validated.rows[0].speedup_observed, 1.0 / 0.7);
-    // In emulated time only what disturbs makes a difference: the quickest says it best, whatever
-    // others used.
-    for recording in &mut recordings {
-        recording.program.emulated_time = true;
-    }
-    let validated = ask(&recordings, None).unwrap();
-    assert_eq!(validated.rows[0].speedup_observed, 2.5);
-    assert_eq!(validated.rows[0].runs, 3);
 }
 
 #[test]
@@ -172,36 +160,6 @@ fn prices_of_another_network_are_noticed() {
 }
 
 #[test]
-fn intervals_hold_what_others_were_off_by() {
-    let gige = Cluster::find(Path::new("gige_amd")).unwrap();
-    let ask = |off: f64| {
-        let mut recordings = Vec::new();
-        for (program, factor) in [("a", 1.0), ("b", off), ("c", 1.0 / off), ("d", off)] {
-            recordings.push(recording(program, 1, 1_000_000_000));
-            let mut two = on_nodes(program, 2, 1);
-            two.program.nodes = 2;
-            recordings.push(two);
-            let validated = ask(&recordings, Some(&gige)).unwrap();
-            let row = validated.rows.iter().find(|row| row.program == program);
-            let predicted_ns = row.unwrap().nodes.unwrap().time_ns();
-            recordings.last_mut().unwrap().wall_ns = (predicted_ns * factor) as u64;
-        }
-        ask(&recordings, Some(&gige)).unwrap()
-    };
-    let width = |validated: &Validated| {
-        let interval = validated.rows[0].nodes_interval.unwrap();
-        interval.high_ns / interval.low_ns
-    };
-    let (near, far) = (ask(1.01), ask(2.0));
-    assert!(width(&far) > width(&near) && width(&far) > 2.0);
-    for validated in [near, far] {
-        let ours = validated.errors.iter();
-        let mut ours = ours.filter(|error| error.predictor == Predictor::Nodes);
-        assert_eq!(ours.next().unwrap().inside, Some(4));
-    }
-}
-
-#[test]
 fn what_cannot_be_validated_is_refused() {
     let gige = Cluster::find(Path::new("gige_amd")).unwrap();
     let (alone, two) = (recording("a", 1, 1_000_000), recording("a", 2, 600_000));
@@ -249,11 +207,7 @@ fn measured() -> Cluster {
             prices_us: BTreeMap::from([("fetch_fault_us".to_owned(), [290.0, 300.0])]),
             synchronisation: vec![Synchronisation {
                 nodes: 2,
-                region_us: price(200.0),
                 barrier_us: price(150.0),
-                lock_us: price(130.0),
-                flush_us: price(1.0),
-                exchange_us: price(400.0),
                 crowd: None,
             }],
         }),
