@@ -93,7 +93,6 @@ fn a_report_predicts_for_nodes_what_predict_does() {
         let told = [
             row["threads"].as_f64().unwrap(),
             row["speedup_observed"].as_f64().unwrap(),
-            of("nodes"),
             of("critical"),
             of("aggregate_f1"),
             of("aggregate_f0"),
