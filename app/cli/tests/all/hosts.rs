@@ -235,7 +235,7 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
     refused("calibrate --hosts a", "name a second one");
     refused(
         "calibrate --hosts a,b --net 1,1",
-        "leave them out with --hosts",
+        "leave it out with --hosts",
     );
     refused("predict --hosts a,b", "give --validate");
     refused("predict --validate --hosts a", "name a second host");
@@ -248,7 +248,7 @@ fn what_makes_no_sense_on_hosts_is_refused_by_name() {
     refused("run --secure -- ./sum", "name the hosts by --hosts");
     refused(
         "run --hosts a,b --net 10,100 -- ./sum",
-        "leave them out with --hosts",
+        "leave it out with --hosts",
     );
     refused(
         "run --hosts a,b --advice a -- ./sum",
