@@ -45,12 +45,40 @@ mod imp {
 
     pub(super) fn look(process: i32, thread: i32, most: usize) -> io::Result<Stopped> {
         request(libc::PTRACE_SEIZE, thread, null_mut())?;
+        let seen = stop_and_copy(process, thread, most);
+        if seen.is_err() && thread != process {
+            reap(thread);
+        }
+        seen
+    }
+
+    /// What is to be seen of a thread that is traced. It is traced no longer then; after an
+    /// error it has ended, or is about to.
+    fn stop_and_copy(process: i32, thread: i32, most: usize) -> io::Result<Stopped> {
         request(libc::PTRACE_INTERRUPT, thread, null_mut())?;
         let signal = wait(thread, thread == process)?;
         let seen = copy(process, thread, most);
         // A signal that stopped it first is delivered now.
         request(libc::PTRACE_DETACH, thread, without_provenance_mut(signal))?;
         seen
+    }
+
+    /// A thread that ended while it was traced is kept until its tracer waits for it, and its
+    /// process does not end before that.
+    fn reap(thread: i32) {
+        let Ok(id) = libc::id_t::try_from(thread) else {
+            return;
+        };
+        let flags = libc::WEXITED | libc::__WALL;
+        loop {
+            let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+            // SAFETY: `info` has room for what is written.
+            let done = unsafe { libc::waitid(libc::P_PID, id, info.as_mut_ptr(), flags) };
+            if done != 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                // It was waited for already.
+                return;
+            }
+        }
     }
 
     fn request(what: libc::c_uint, thread: i32, data: *mut libc::c_void) -> io::Result<()> {
@@ -157,7 +185,10 @@ mod imp {
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
 
     #[test]
     fn a_child_is_looked_at_and_goes_on() {
@@ -176,5 +207,73 @@ mod tests {
         assert!(asleep > 0);
         assert!(child.wait().unwrap().success());
         assert!(look(pid, pid, 8192).is_err());
+    }
+
+    /// Whether a child has ended, which stays to be waited for: it may be stopped as well, which
+    /// the thread that looks has to learn of.
+    fn has_ended(pid: i32) -> bool {
+        let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+        let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+        let id = libc::id_t::try_from(pid).unwrap();
+        // SAFETY: `info` has room for what is written.
+        let done = unsafe { libc::waitid(libc::P_PID, id, info.as_mut_ptr(), flags) };
+        assert_eq!(done, 0);
+        // SAFETY: zeroed, and perhaps written by the kernel since.
+        let code = unsafe { info.assume_init() }.si_code;
+        matches!(code, libc::CLD_EXITED | libc::CLD_KILLED)
+    }
+
+    const ROLE: &str = "FATHOMP_TEST_THREADS_THAT_END";
+
+    /// No test of its own: the program of the test below, which ends while its threads run.
+    #[test]
+    fn threads_that_end() {
+        if std::env::var_os(ROLE).is_none() {
+            return;
+        }
+        for _ in 0..8 {
+            std::thread::spawn(|| {
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        std::process::exit(0);
+    }
+
+    #[test]
+    fn a_child_ends_while_its_threads_are_looked_at() {
+        for _ in 0..60 {
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "stopped::tests::threads_that_end"])
+                .env(ROLE, "")
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            let pid = i32::try_from(child.id()).unwrap();
+            let over = Arc::new(AtomicBool::new(false));
+            let looking = std::thread::spawn({
+                let over = over.clone();
+                move || {
+                    while !over.load(Ordering::Relaxed) {
+                        let entries = std::fs::read_dir(format!("/proc/{pid}/task"));
+                        for entry in entries.into_iter().flatten().flatten() {
+                            let name = entry.file_name();
+                            let thread = name.to_string_lossy().parse().unwrap();
+                            let _ = look(pid, thread, 8192);
+                        }
+                    }
+                }
+            });
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while !has_ended(pid) {
+                assert!(Instant::now() < deadline, "the child never ended");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            over.store(true, Ordering::Relaxed);
+            looking.join().unwrap();
+            assert!(child.wait().unwrap().success());
+        }
     }
 }
