@@ -10,7 +10,7 @@ use crate::constructs;
 use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited, too_short};
-use fathomp_analysis::{PieceKind, Region, State, ThreadShare};
+use fathomp_analysis::{PieceKind, Region, State, ThreadShare, serial_construct};
 use fathomp_predict::{Leaning, leaning};
 use fathomp_types::text;
 use fathomp_types::units::{count, duration, percent, plural, ratio};
@@ -446,6 +446,10 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
     {
         return unlike.cause(seen, ns);
     }
+    let (maybe, first) = match seen.barriers() < 1.5 {
+        true => Default::default(),
+        false => alone(seen),
+    };
     let (known, action) = if seen.on_request() {
         (
             "although chunks are handed out on request",
@@ -466,10 +470,10 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
         Basis::Times,
         ns,
         format!(
-            "the thread with most work computes {} times as long as the mean, {known}",
+            "the thread with most work computes {} times as long as the mean, {known}{maybe}",
             ratio(factor)
         ),
-        action,
+        format!("{first}{action}"),
     )
 }
 
@@ -478,6 +482,22 @@ fn longest_and_mean(seen: &Seen<'_>, of: impl Fn(&ThreadShare) -> f64) -> [f64; 
     let longest = values().fold(0.0, f64::max);
     let mean = values().sum::<f64>() / (seen.region.threads.len() as f64).max(1.0);
     [longest, mean]
+}
+
+/// What a construct that one thread alone runs may have to do with threads that wait: to be
+/// added to what is known, and the mend. Two threads often leave open which of the two it is.
+fn alone(seen: &Seen<'_>) -> (String, String) {
+    let lines = seen.region.lines.as_ref();
+    let Some(name) = lines.and_then(serial_construct) else {
+        return Default::default();
+    };
+    (
+        format!("; that may be what one thread alone does in its {name} construct"),
+        format!(
+            "Shorten what the {name} construct of {} has one thread do, if that takes long. ",
+            seen.place()
+        ),
+    )
 }
 
 /// What barriers cost by themselves, as far as their price explains it.
@@ -491,26 +511,28 @@ fn barriers(seen: &Seen<'_>, ns: f64) -> Cause {
     // barriers' messages take.
     let of_nodes = seen.region.barrier_wait_causes.is_some();
     if ns > fair && seen.barriers() > 1.5 && !disturbed && !of_nodes {
+        let (known, action) = alone(seen);
         return seen.cause(
             Kind::UnequalWork,
             Basis::Times,
             ns,
             format!(
-                "at its {} different threads are late, {} each time",
+                "at its {} different threads are late, {} each time{known}",
                 plural(passed.round() as u64, "barrier"),
                 duration(ns / passed.max(1.0))
             ),
             format!(
-                "Divide the work between two barriers of {place} more evenly, or drop barriers that are not needed (nowait)."
+                "{action}Divide the work between two barriers of {place} more evenly, or drop barriers that are not needed (nowait)."
             ),
         );
     }
+    // Other programs keep threads that were woken from going on; that is none of the
+    // program's barriers.
+    let ns = if disturbed { ns.min(fair) } else { ns };
     seen.cause(
         Kind::Overhead,
         Basis::Counts,
-        // Other programs keep threads that were woken from going on; that is none of the
-        // program's barriers.
-        if disturbed { ns.min(fair) } else { ns },
+        ns,
         format!(
             "its threads pass {}, which takes {} each time",
             plural(passed.round() as u64, "barrier"),

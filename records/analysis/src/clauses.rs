@@ -1,6 +1,7 @@
-//! Reductions of a region, as its source writes them.
+//! Reductions of a region, and constructs that one thread alone runs, as its source writes them.
 //!
-//! What threads combine at the end of a loop goes through the same lock as critical sections
+//! A recording does not tell a thread that is late because of a `single` construct from one
+//! that has more work. What threads combine at the end of a loop goes through the same lock as critical sections
 //! and atomic updates, so a recording alone does not tell which of them threads wait for.
 
 use crate::facts::Lines;
@@ -24,12 +25,36 @@ pub struct Reductions {
 /// there.
 #[must_use]
 pub fn reductions(lines: &Lines) -> Option<Reductions> {
+    let text = text_of(lines)?;
+    Some(of(text.lines())).filter(|found| found.directives > 0)
+}
+
+/// The first construct on these lines that one thread alone runs: `single`, `master` or
+/// `masked`; none if there is none or the source is not there.
+#[must_use]
+pub fn serial_construct(lines: &Lines) -> Option<&'static str> {
+    serial(text_of(lines)?.lines())
+}
+
+fn serial<'a>(lines: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    lines.into_iter().find_map(|line| {
+        let line = cased(line);
+        let first = directive(&line)?.split(|c: char| !c.is_alphanumeric());
+        let first = first.into_iter().find(|word| !word.is_empty())?;
+        let names = ["single", "master", "masked"];
+        names.into_iter().find(|name| *name == first)
+    })
+}
+
+/// The source on these lines, if it can be read.
+fn text_of(lines: &Lines) -> Option<String> {
     let small = fs::metadata(&lines.file).is_ok_and(|found| found.len() <= BYTES_MAX);
     let text = fs::read(&lines.file).ok().filter(|_| small)?;
     let text = String::from_utf8_lossy(&text);
     let first = usize::try_from(lines.first).ok()?.checked_sub(1)?;
     let count = usize::try_from(lines.last.checked_sub(lines.first)?).ok()? + 1;
-    Some(of(text.lines().skip(first).take(count))).filter(|found| found.directives > 0)
+    let lines: Vec<_> = text.lines().skip(first).take(count).collect();
+    Some(lines.join("\n"))
 }
 
 fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Reductions {
@@ -166,5 +191,19 @@ mod tests {
         );
         assert_eq!(names("#pragma omp task in_reduction(+:a)").1, 0);
         assert_eq!(names("#pragma omp for reduction(+:"), (list(&[]), 0, false));
+    }
+
+    #[test]
+    fn constructs_of_one_thread_are_found() {
+        let found = |text: &str| serial(text.lines());
+        let text = "#pragma omp parallel\n{\n  # pragma omp single nowait\n";
+        assert_eq!(found(text), Some("single"));
+        assert_eq!(
+            found("!$OMP MASTER\nx = 1\n!$OMP END MASTER"),
+            Some("master")
+        );
+        assert_eq!(found("#pragma omp masked filter(1)"), Some("masked"));
+        assert_eq!(found("#pragma omp parallel for\nint single;"), None);
+        assert_eq!(found("// #pragma omp single"), None);
     }
 }

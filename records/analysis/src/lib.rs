@@ -47,7 +47,7 @@ mod work;
 
 pub use analysis::{Options, analyse};
 pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axis};
-pub use clauses::{Reductions, reductions};
+pub use clauses::{Reductions, reductions, serial_construct};
 pub use costs::EventCosts;
 pub use disturbance::{Disturbance, Taken};
 pub use facts::{
