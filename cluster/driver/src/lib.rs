@@ -4,24 +4,17 @@
 //! asks for, on a [`Machine`]: the pages, threads and peers of one node, which may be real,
 //! simulated, or only counted. The order in which a protocol hears of things is decided
 //! here and nowhere else, so the simulator, the model checker and replays see the same
-//! orders as real nodes. Where an effect can go more than one way (see
-//! [`fathomp_protocols::Fetch`], [`fathomp_protocols::Serve`], [`fathomp_protocols::Bring`],
-//! [`fathomp_protocols::Tell`]) the driver picks it: memory that nodes share
-//! ([`fathomp_shm_window::Window`]) if the machine has such memory and it can be done there, a
-//! message otherwise.
+//! orders as real nodes.
 #![forbid(unsafe_code)]
 
-mod direct;
 mod machine;
 mod spinning;
 mod step;
-mod update;
 
 pub use machine::{Answer, Machine};
 
-use fathomp_protocols::{Action, Input, Protocol, SpinReads, Underway, Violation};
+use fathomp_protocols::{Action, Protocol, SpinReads, Violation};
 use fathomp_types::NodeId;
-use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 /// Why a step could not be made. The protocol must not be used after it.
@@ -33,9 +26,6 @@ pub enum DriverError {
     /// A page is to be changed by an atomic instruction on a machine that cannot do that.
     #[error("the protocol asked for an atomic change of a page where nobody can make one")]
     CannotChange,
-    /// The log in shared memory makes no sense.
-    #[error("what nodes tell each other in shared memory was overwritten, perhaps by the program")]
-    Overwritten,
 }
 
 /// A protocol at work. `B` is content as it arrives.
@@ -43,14 +33,8 @@ pub enum DriverError {
 pub struct Driver<P, B> {
     me: NodeId,
     protocol: P,
-    /// What was sent by message and must not be overtaken in shared memory.
-    underway: Underway,
     /// What has come to pages that threads look at in loops.
     looks: SpinReads,
-    /// What follows from what was done in shared memory.
-    following: VecDeque<Input<B>>,
-    /// Pages that were taken, of which the protocol has to be told next.
-    took: VecDeque<Input<B>>,
     /// Room for actions, empty between steps.
     actions: Vec<Action<B>>,
 }
@@ -61,10 +45,7 @@ impl<P: Protocol<B>, B> Driver<P, B> {
         Self {
             me,
             protocol,
-            underway: Underway::default(),
             looks: SpinReads::default(),
-            following: VecDeque::new(),
-            took: VecDeque::new(),
             actions: Vec::new(),
         }
     }
@@ -75,12 +56,12 @@ impl<P: Protocol<B>, B> Driver<P, B> {
     }
 }
 
-/// What tells two states of a node apart: the protocol, and what it has under way. Between two
-/// steps nothing else is kept but what [spinning threads](Driver::lacking) have seen, which
-/// decides when they ask, not what is right.
+/// What tells two states of a node apart: the protocol. Between two steps nothing else is kept
+/// but what [spinning threads](Driver::lacking) have seen, which decides when they ask, not what
+/// is right.
 impl<P: PartialEq, B> PartialEq for Driver<P, B> {
     fn eq(&self, other: &Self) -> bool {
-        self.protocol == other.protocol && self.underway == other.underway
+        self.protocol == other.protocol
     }
 }
 
@@ -89,6 +70,5 @@ impl<P: Eq, B> Eq for Driver<P, B> {}
 impl<P: Hash, B> Hash for Driver<P, B> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.protocol.hash(state);
-        self.underway.hash(state);
     }
 }

@@ -3,10 +3,8 @@
 use crate::DriverError;
 use fathomp_protocols::message::Message;
 use fathomp_protocols::{
-    Body, Change, Content, Fetch, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
-    Version,
+    Body, Change, Content, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
 };
-use fathomp_shm_window::Window;
 use fathomp_types::{NodeId, PageId, ThreadId};
 
 /// What a thread that stood still is told.
@@ -31,17 +29,6 @@ pub trait Machine {
     /// Why something could not be done; it ends the node.
     type Error: From<DriverError>;
 
-    /// Memory that this node shares with the others, if it may be used.
-    fn window(&self) -> Option<Window> {
-        None
-    }
-
-    /// Whether it makes sense to wait for what another node is doing in shared memory: not if
-    /// it is dead.
-    fn goes_on(&self) -> bool {
-        true
-    }
-
     /// Changes what threads may do to pages.
     ///
     /// # Errors
@@ -52,14 +39,6 @@ pub trait Machine {
         protection: Protection,
         protocol: &dyn Protocol<Self::Body>,
     ) -> Result<(), Self::Error>;
-
-    /// Threads write these pages next, which they may.
-    ///
-    /// # Errors
-    /// If they cannot be prepared.
-    fn prepare(&mut self, _pages: PageRange) -> Result<(), Self::Error> {
-        Ok(())
-    }
 
     /// Keeps a copy of each page, to compare with later: of one that is written now, or of
     /// many `ahead` of writes that may not come.
@@ -109,10 +88,7 @@ pub trait Machine {
     ///
     /// # Errors
     /// If a page cannot be read or protected.
-    fn written(&mut self, protocol: &dyn Protocol<Self::Body>) -> Result<PageSet, Self::Error>;
-
-    /// Whether pages may have been written of which [`Self::written`] would tell.
-    fn may_have_been_written(&self) -> bool;
+    fn written(&mut self) -> Result<PageSet, Self::Error>;
 
     /// Replaces a page that no thread may touch at the moment; `twinned`: and the content is
     /// its twin.
@@ -188,31 +164,6 @@ pub trait Machine {
     /// # Errors
     /// If it cannot be read.
     fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, Self::Error>;
-
-    /// Copies pages out of their home's memory into their places here, where no thread may
-    /// touch them. False if it cannot be done.
-    fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool;
-
-    /// Writes what changed in pages here, since their twins were made, into their home's
-    /// memory, and forgets the twins. False if it cannot be done; then the twins are still
-    /// there.
-    fn write_changes_to(&mut self, home: NodeId, pages: &[PageId]) -> bool;
-
-    /// Whether a node that is sent this content of a page may have it out of this node's
-    /// memory when it installs it.
-    fn leaves(&mut self, _to: NodeId, _content: Content) -> bool {
-        false
-    }
-
-    /// Whether a fetch is to go by message although it could be tried in shared memory.
-    fn fetches_by_message(&mut self, _fetch: &Fetch) -> bool {
-        false
-    }
-
-    /// The same of what the sequencer is told.
-    fn tells_by_message(&mut self, _tell: &Tell) -> bool {
-        false
-    }
 
     /// Sends a message to another node; its content is read now.
     ///

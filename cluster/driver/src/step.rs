@@ -16,7 +16,6 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         self.protocol.start(&mut actions);
         self.carry_out(machine, &mut actions)?;
         self.actions = actions;
-        self.show(machine);
         Ok(())
     }
 
@@ -32,22 +31,11 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         let mut next = Some(input);
         while let Some(input) = next {
             let mut actions = std::mem::take(&mut self.actions);
-            // Also before a message that ends a barrier: it was in the epoch that ends.
-            // And a node that has entered something in the log has brought its diffs before.
-            self.tell_news(machine, &mut actions)?;
             self.tell(machine, input, &mut actions)?;
-            self.forbid(machine, &mut actions)?;
             self.carry_out(machine, &mut actions)?;
-            // Before news: what comes now may be later than what was copied.
-            while let Some(took) = self.took.pop_front() {
-                self.tell(machine, took, &mut actions)?;
-                self.carry_out(machine, &mut actions)?;
-            }
             self.actions = actions;
-            let following = self.following.pop_front();
-            next = following.or_else(|| self.protocol.next_early());
+            next = self.protocol.next_early();
         }
-        self.show(machine);
         Ok(())
     }
 
@@ -70,7 +58,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
     }
 
     /// Tells the protocol of an input, and before it of writes without a fault.
-    pub(crate) fn tell<M: Machine<Body = B>>(
+    fn tell<M: Machine<Body = B>>(
         &mut self,
         machine: &mut M,
         input: Input<B>,
@@ -78,17 +66,13 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
     ) -> Result<(), M::Error> {
         // Also if there are none yet: pages that come in this step count as not written.
         if self.protocol.wants_writes(&input) {
-            let wrote = machine.written(&self.protocol)?;
+            let wrote = machine.written()?;
             self.step(Input::Wrote(wrote), actions)?;
         }
         Ok(self.step(input, actions)?)
     }
 
-    pub(crate) fn step(
-        &mut self,
-        input: Input<B>,
-        actions: &mut Vec<Action<B>>,
-    ) -> Result<(), DriverError> {
+    fn step(&mut self, input: Input<B>, actions: &mut Vec<Action<B>>) -> Result<(), DriverError> {
         Ok(self.protocol.step(input, actions)?)
     }
 
@@ -105,7 +89,6 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     }
                     machine.protect(pages, what, &self.protocol)?;
                 }
-                Action::Prepare(pages) => machine.prepare(pages)?,
                 Action::Twin(page) => machine.twin(page.into(), false, &self.protocol)?,
                 Action::Foresee(pages) => machine.twin(pages, true, &self.protocol)?,
                 Action::Keep(page, version) => machine.diff(page, Some(version))?,
@@ -153,7 +136,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                         before,
                         shows,
                     };
-                    self.send(machine, node, changed)?;
+                    Self::send(machine, node, changed)?;
                 }
                 Action::Amend(page, change) => {
                     machine.settle()?;
@@ -163,40 +146,9 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                 Action::Write(page, change) => machine.write(page, &change)?,
                 Action::Patch(page, change, before) => machine.patch(page, &change, before)?,
                 Action::Found(thread, before) => machine.found(thread, before)?,
-                Action::Offer(pages, offer) => {
-                    machine.settle()?;
-                    self.offer(machine, pages, offer);
-                }
-                Action::Log(notice) => {
-                    machine.settle()?;
-                    self.log(machine, &notice);
-                }
-                Action::Claim(lock) => self.claim(machine, lock),
-                Action::Unclaim(lock) => {
-                    machine.settle()?;
-                    if let Some(window) = machine.window() {
-                        window.unclaim(lock);
-                    }
-                }
-                Action::Fetch(fetch) => {
-                    machine.settle()?;
-                    self.fetch(machine, fetch)?;
-                }
-                Action::Serve(serve) => {
-                    machine.settle()?;
-                    self.serve(machine, serve)?;
-                }
-                Action::Bring(bring) => {
-                    machine.settle()?;
-                    self.bring(machine, bring)?;
-                }
-                Action::Tell(tell) => {
-                    machine.settle()?;
-                    self.tell_sequencer(machine, tell)?;
-                }
                 Action::Send(to, message) => {
                     machine.settle()?;
-                    self.send(machine, to, message)?;
+                    Self::send(machine, to, message)?;
                 }
                 Action::SendShorter(to, [one, other]) => {
                     machine.settle()?;
@@ -211,7 +163,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     } else {
                         one
                     };
-                    self.send(machine, to, shorter)?;
+                    Self::send(machine, to, shorter)?;
                 }
                 Action::Resume(thread) => machine.resume(thread, Answer::Granted)?,
                 Action::Refuse(thread) => machine.resume(thread, Answer::Refused)?,
@@ -220,22 +172,16 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         machine.end_step(&self.protocol)
     }
 
-    /// Sends a message, or tells the protocol of it if it is for this node.
-    pub(crate) fn send<M: Machine<Body = B>>(
-        &mut self,
+    /// Sends a message to another node. Diffs that it carries are made now.
+    fn send<M: Machine<Body = B>>(
         machine: &mut M,
         to: NodeId,
         message: Message<Content>,
     ) -> Result<(), M::Error> {
-        if to == self.me {
-            // To the sequencer here: it has no content.
-            let message = message.map(|_| B::in_place());
-            let from = to;
-            self.following.push_back(Input::Message { from, message });
-            return Ok(());
-        }
-        if let Some(carried) = message.carries() {
-            self.underway.sends(to, carried);
+        if let Message::Diffs { diffs, .. } = &message {
+            for (page, _) in diffs {
+                machine.diff(*page, None)?;
+            }
         }
         machine.send(to, message)
     }

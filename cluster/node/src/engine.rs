@@ -14,15 +14,14 @@ mod unwatched;
 mod work;
 
 pub(crate) use blob::Blob;
-pub(crate) use host::{GRANTED, Host, NodeError, PeerWatch, REFUSED, answer};
+pub(crate) use host::{GRANTED, Host, NodeError, REFUSED, answer};
 
 use crate::accesses::Watch;
 use crate::profile::Tally;
 use crate::races::Changes;
 use fathomp_driver::Driver;
 use fathomp_protocols::message::Message;
-use fathomp_protocols::{Access, Change, Input, Lacks, Operation, PageBytes, Protection, Protocol};
-use fathomp_shm_window::UpdateStart;
+use fathomp_protocols::{Access, Change, Input, Lacks, Operation, PageBytes, Protocol};
 use fathomp_trace::dsm::DsmCount;
 use fathomp_transport::Wake;
 use fathomp_types::{NodeId, PageId, ThreadId};
@@ -102,7 +101,7 @@ impl Engine {
             access,
         };
         let (mut tally, wake) = self.step(host, fault)?;
-        if !tally.resumed || tally.took {
+        if !tally.resumed {
             tally.add(DsmCount::FetchFaults, 1);
         } else if tally.writable && !tally.twinned {
             tally.add(DsmCount::WriteFaultsLocal, 1);
@@ -118,7 +117,6 @@ impl Engine {
         thread: ThreadId,
         operation: Operation,
     ) -> Result<Wake, NodeError> {
-        self.work.untouched.clear();
         let (tally, wake) = self.step(host, Input::Operation { thread, operation })?;
         tally.close(host.profile, Some(thread));
         Ok(wake)
@@ -149,9 +147,6 @@ impl Engine {
     ) -> Result<(), NodeError> {
         let twins = &mut self.work.twins;
         let message = Message::decode(bytes, |range| {
-            let Some(range) = range else {
-                return Blob::Left(from);
-            };
             let content = bytes.get(range).unwrap_or_default();
             match <&PageBytes>::try_from(content) {
                 Ok(content) => {
@@ -177,20 +172,6 @@ impl Engine {
         Ok(told)
     }
 
-    /// See [`Driver::owes_before_update`].
-    pub(crate) fn owes_before_update(&mut self, host: &Host, page: PageId) -> Option<bool> {
-        self.on(host, |driver, machine| {
-            driver.owes_before_update(machine, page)
-        })
-    }
-
-    /// See [`Driver::lacks_news_after_update`].
-    pub(crate) fn lacks_news_after_update(&mut self, host: &Host) -> bool {
-        self.on(host, |driver, machine| {
-            driver.lacks_news_after_update(machine)
-        })
-    }
-
     /// See [`Protocol::shows_what_is_unknown`].
     pub(crate) fn shows_what_is_unknown(&self, page: PageId) -> bool {
         self.driver.protocol().shows_what_is_unknown(page)
@@ -201,51 +182,14 @@ impl Engine {
         self.driver.protocol().carries(page)
     }
 
-    /// See [`Protocol::lacks_what_is_shown`].
-    pub(crate) fn lacks_what_is_shown(&self) -> bool {
-        self.driver.protocol().lacks_what_is_shown()
-    }
-
-    /// Begins to update a page, see [`Driver::begin_update`].
-    pub(crate) fn begin_update(&mut self, host: &Host, page: PageId) -> (UpdateStart, NodeId) {
-        self.on(host, |driver, machine| driver.begin_update(machine, page))
-    }
-
     /// See [`Driver::lacking`].
-    pub(crate) fn lacking(
-        &mut self,
-        host: &Host,
-        looked: Option<(PageId, Range<usize>)>,
-    ) -> (Lacks, u64) {
-        self.on(host, |driver, machine| driver.lacking(machine, looked))
-    }
-
-    /// See [`Driver::is_behind`].
-    pub(crate) fn is_behind(&mut self, host: &Host) -> bool {
-        self.on(host, |driver, machine| driver.is_behind(machine))
+    pub(crate) fn lacking(&mut self, looked: Option<(PageId, Range<usize>)>) -> (Lacks, u64) {
+        self.driver.lacking(looked)
     }
 
     /// See [`Driver::cover`].
     pub(crate) fn cover(&mut self, arrivals: u64) {
         self.driver.cover(arrivals);
-    }
-
-    /// See [`Driver::is_told`].
-    pub(crate) fn is_told(&mut self, host: &Host) -> bool {
-        self.on(host, |driver, machine| driver.is_told(machine))
-    }
-
-    /// A signal handler of the program is about to run while this node is at a barrier.
-    pub(crate) fn expect_touches(&mut self, host: &Host) -> Result<(), NodeError> {
-        let untouched = std::mem::take(&mut self.work.untouched);
-        self.on(host, |driver, machine| {
-            for page in untouched.iter().flat_map(|range| range.iter()) {
-                if driver.protocol().gives_back(page) {
-                    machine.permit(page.into(), Protection::Read)?;
-                }
-            }
-            machine.settle_permissions()
-        })
     }
 
     /// What watches what the program accesses, if something does.

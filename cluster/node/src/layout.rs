@@ -199,11 +199,6 @@ impl Layout {
         areas
     }
 
-    /// Number of all pages.
-    pub(crate) fn pages(&self) -> u32 {
-        self.homes().iter().map(|area| area.pages).sum()
-    }
-
     /// The same areas as the protocol sees them.
     pub(crate) fn homes(&self) -> Vec<ProtocolArea> {
         let pages = |bytes: usize| u32::try_from(bytes / PAGE_BYTES).unwrap_or(u32::MAX);

@@ -11,7 +11,6 @@
 //!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * [`world`]: what the program changes in its process beside its memory.
-//! * `peers`: other nodes' memory, where it can be reached.
 //! * [`accesses`]: what the program accesses, for replays.
 //! * [`lines`]: what it writes and reads of each cache line; `blocks`: who allocated.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
@@ -35,7 +34,6 @@ mod look;
 mod meeting;
 mod memory;
 mod node;
-mod peers;
 mod profile;
 mod quiet;
 pub mod races;

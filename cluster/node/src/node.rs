@@ -6,12 +6,11 @@
 //! thread handles messages when all others compute.
 
 use crate::cells::Cells;
-use crate::engine::{Engine, Host, NodeError, PeerWatch};
+use crate::engine::{Engine, Host, NodeError};
 use crate::hosts;
 use crate::last_words::{FAILED, say};
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcomes};
-use crate::peers::Peers;
 use crate::profile::Profile;
 use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
@@ -96,9 +95,6 @@ pub(crate) struct Parts {
     pub(crate) profile: Profile,
     pub(crate) engine: Engine,
     pub(crate) lookout: Lookout,
-    pub(crate) peers: Option<Peers>,
-    /// Whether their memory may be used unasked, see [`Host`].
-    pub(crate) direct: bool,
     /// When the program is ended, if shared lines are looked for.
     pub(crate) stops_ns: Option<u64>,
 }
@@ -127,8 +123,6 @@ pub struct Node {
     stops_ns: Option<u64>,
     engine: Mutex<Engine>,
     lookout: Lookout,
-    peers: Option<Peers>,
-    direct: bool,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
@@ -189,8 +183,6 @@ impl Node {
             profile,
             mut engine,
             lookout,
-            peers,
-            direct,
             stops_ns,
         } = parts;
         let lines = engine.watch().is_some_and(|watch| watch.lines().is_some());
@@ -214,8 +206,6 @@ impl Node {
             stops_ns,
             engine: Mutex::new(engine),
             lookout,
-            peers,
-            direct,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
             carrying: Carrying::default(),
@@ -260,12 +250,9 @@ impl Node {
             slots: &self.slots,
             profile: &self.profile,
             lookout: &self.lookout,
-            peers: self.peers.as_ref(),
-            direct: self.direct,
             still: self.in_barrier.load(Ordering::Relaxed)
                 && !self.strangers.load(Ordering::Relaxed)
                 && !deferral::handlers_run(),
-            peer_watch: Some(self),
         }
     }
 
@@ -404,8 +391,9 @@ impl Node {
     /// others of this node, while these have come to a barrier.
     pub(crate) fn expect_handler(&self) {
         if self.in_barrier.load(Ordering::SeqCst) {
-            let prepared = lock(&self.engine).expect_touches(&self.host());
-            self.must(prepared);
+            // A step that began while no thread could run here may put off watching pages until
+            // it has answered: it ends before the handler writes them.
+            drop(lock(&self.engine));
         }
     }
 
@@ -488,11 +476,5 @@ impl Node {
                 self.exit_for_another(code);
             }
         }
-    }
-}
-
-impl PeerWatch for Node {
-    fn look_after_peers(&self) {
-        Node::look_after_peers(self);
     }
 }

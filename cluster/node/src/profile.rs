@@ -283,8 +283,6 @@ pub(crate) struct Tally {
     pub(crate) writable: bool,
     /// Pages were twinned.
     pub(crate) twinned: bool,
-    /// Pages were taken out of another node's memory.
-    pub(crate) took: bool,
 }
 
 impl Tally {

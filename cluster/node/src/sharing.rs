@@ -18,8 +18,6 @@ use fathomp_types::{NodeId, PageId};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sharing {
     cluster: Cluster,
-    /// Whether accesses are noted.
-    watched: bool,
 }
 
 /// A protocol cannot be started.
@@ -34,24 +32,13 @@ pub enum SharingError {
 }
 
 impl Sharing {
-    pub(crate) fn new(cluster: Cluster, watched: bool) -> Self {
-        Self { cluster, watched }
+    pub(crate) fn new(cluster: Cluster) -> Self {
+        Self { cluster }
     }
 
     /// Whether to look for races.
     pub(crate) fn looks_for_races(self) -> bool {
         self.cluster.races
-    }
-
-    /// Whether nodes may reach each other's memory: not where faults are watched.
-    pub(crate) fn may_reach(self) -> bool {
-        !(self.cluster.races || self.watched)
-    }
-
-    /// Whether they may do so unasked: not where messages and faults are counted, nor with
-    /// the homeless protocol, which is the reference by message.
-    pub(crate) fn may_be_direct(self) -> bool {
-        !self.cluster.plain && self.cluster.protocol == Protocol::Home
     }
 
     /// Whether ordinary loads have to acquire in a program that waits so.
@@ -102,7 +89,6 @@ impl Sharing {
                     // What is watched or counted as published is sections under a lock.
                     carries: carries && watch.is_none() && !plain,
                     keeps_locks: !tries_locks && watch.is_none() && !plain && !races,
-                    direct: host.peers.is_some() && host.direct,
                     ..usual
                 };
                 let home = Home::new(me, config)?;

@@ -14,7 +14,6 @@ use crate::layout::{Layout, Shared, StackBytes};
 use crate::memory;
 use crate::node::current::become_node;
 use crate::node::{Node, Parts, Size};
-use crate::peers::{Memories, Peers};
 use crate::profile::Profile;
 use crate::races::Lookout;
 use crate::sharing::{Sharing, SharingError, asked_to_watch};
@@ -167,7 +166,7 @@ pub fn plan() -> Result<Option<Plan>, StartError> {
         nodes: cluster.nodes,
         scheme: scheme(cluster.faults, watch.as_ref()),
         net: cluster.network.map(Net::from),
-        sharing: Sharing::new(cluster, watch.is_some()),
+        sharing: Sharing::new(cluster),
     }))
 }
 
@@ -221,7 +220,6 @@ pub struct Forming {
     children: Vec<u32>,
     met: Option<Met>,
     first_process: Option<u32>,
-    peers: Option<Peers>,
     /// When the program is ended, if shared lines are looked for.
     stops_ns: Option<u64>,
 }
@@ -328,10 +326,6 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
     }
     let fabric = Fabric::new(size.here, Limits::for_nodes(size.here), plan.net)
         .map_err(StartError::Connect)?;
-    // An emulated network carries messages only, and so does a real one.
-    let reach = plan.net.is_none() && met.is_none() && plan.sharing.may_reach();
-    let memories = reach.then(|| Memories::new(plan.nodes, layout.pages()));
-    let memories = memories.transpose().map_err(StartError::Connect)?;
     let stops_ns = time_limit().map(|limit_ns| monotonic_ns().saturating_add(limit_ns));
     let mut me = NodeId(0);
     let mut children = Vec::new();
@@ -364,10 +358,7 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
     if let Some(memory) = memory::memory() {
         memory.become_node(me);
     }
-    let (backing, peers) = match memories.and_then(|memories| memories.join(me)) {
-        Some((backing, peers)) => (backing, Some(peers)),
-        None => (Backing::new().map_err(StartError::Share)?, None),
-    };
+    let backing = Backing::new().map_err(StartError::Share)?;
     // On node 0 too: a buffer ends inside a line, and others write in between.
     process::write_stdout_by_lines();
     let forming = Forming {
@@ -380,7 +371,6 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
         children,
         met,
         first_process,
-        peers,
         stops_ns,
     };
     Ok((forming, backing))
@@ -457,24 +447,19 @@ impl Forming {
             children,
             met,
             first_process,
-            peers,
             stops_ns,
         } = self;
         let transport = connect(me, &fabric, met).map_err(StartError::Connect)?;
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
         let lookout = Lookout::new(sharing.looks_for_races());
-        let direct = sharing.may_be_direct();
         let host = Host {
             pages: &pages,
             transport,
             slots: &slots,
             profile: &profile,
             lookout: &lookout,
-            peers: peers.as_ref(),
-            direct,
             still: false,
-            peer_watch: None,
         };
         let memory = Shared {
             nodes: size.nodes,
@@ -498,8 +483,6 @@ impl Forming {
             profile,
             engine,
             lookout,
-            peers,
-            direct,
             stops_ns,
         });
         let node = Box::leak(Box::new(node));

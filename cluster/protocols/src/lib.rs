@@ -11,7 +11,6 @@
 mod area;
 mod change;
 mod diff;
-mod effect;
 pub mod guess;
 pub mod home;
 pub mod homeless;
@@ -26,21 +25,16 @@ mod spin_reads;
 mod state;
 mod stretches;
 mod table;
-mod underway;
 mod wire;
 mod words;
 
 pub use area::{Area, AreaError, Placement};
 pub use change::{Change, ChangeKind};
 pub use diff::{Diff, DiffError, PageBytes};
-pub use effect::{
-    Admits, Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates, Wants,
-};
 pub use interval::{Interval, Notice, Seen, Version};
 pub use message::PageCopy;
 pub use pageset::{PageRange, PageSet, PageSetError};
 pub use protocol::{Access, Action, Body, Input, Operation, Protection, Protocol, Violation};
 pub use spin_reads::{Lacks, SpinReads};
-pub use underway::{Carried, Underway};
 pub use wire::WireError;
-pub use words::{Content, LockId, Offer};
+pub use words::{Content, LockId};

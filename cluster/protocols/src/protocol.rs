@@ -1,9 +1,8 @@
 //! What a protocol is told and what it answers.
 
-use crate::effect::{Bring, Committed, Fetch, Holder, Sequenced, Serve, Taking, Tell, Updates};
 use crate::interval::Version;
 use crate::message::Message;
-use crate::{Change, Content, Interval, LockId, Notice, Offer, PageRange, PageSet, Seen};
+use crate::{Change, Content, Interval, LockId, PageRange, PageSet, Seen};
 use fathomp_types::{NodeId, PageId, ThreadId};
 
 /// How a thread touched a page.
@@ -55,13 +54,8 @@ pub enum Operation {
     TryAcquire(LockId),
     /// Gives a lock back.
     Release(LockId),
-    /// Before an [update](Updates) of a page that is not offered so: now it was
-    /// ([`Action::Resume`]), and may be no longer, or it cannot be ([`Action::Refuse`]). To be
-    /// asked by who has a lock that everybody takes for that: so nobody updates a page in
-    /// its home's memory while another node's thread does it in a copy, under that lock.
-    Update(PageId),
-    /// After an atomic instruction in a copy, where nodes do not reach each other's memory: waits
-    /// until all is known here that the page [may show](Protocol::shows_what_is_unknown).
+    /// After an atomic instruction in a copy: waits until all is known here that the page
+    /// [may show](Protocol::shows_what_is_unknown).
     Learn(PageId),
     /// A change of a page by an atomic instruction, which is
     /// [carried](Protocol::carries) to its home; the thread goes on with what was there
@@ -86,29 +80,6 @@ pub enum Input<B> {
     /// be told before [certain inputs](Protocol::wants_writes); pages that are not watched
     /// any more do no harm.
     Wrote(PageSet),
-    /// Pages that others have taken out of this node's memory by themselves since
-    /// this was told last. To be told before any input that comes from outside.
-    Taken(PageSet),
-    /// Others have [brought](Bring) diffs into this node's memory by themselves, up to
-    /// these intervals of theirs. To be told before any input that comes from outside.
-    Brought(Vec<Version>),
-    /// Others have begun to bring diffs of these intervals, some of which may be in this
-    /// node's memory. To be told before any input that comes from outside.
-    Begun(Vec<Version>),
-    /// At the sequencer: what has been entered in the log since this was told
-    /// last. To be told before any input that comes from outside.
-    Logged(Vec<Notice>),
-    /// At the sequencer: it has taken a lock over, which a node has in shared memory, or
-    /// nobody. That node gives it back by message.
-    Claimed(LockId, Option<Holder>),
-    /// A [`Fetch`] was carried out by taking some of its pages; their content is in its place.
-    /// To be told before anything else that happens after the pages were copied.
-    Took {
-        /// The pages' home.
-        from: NodeId,
-        /// Which pages.
-        taking: Taking,
-    },
     /// A thread asks for an operation; it stands still until
     /// [`Action::Resume`].
     Operation {
@@ -134,19 +105,12 @@ pub enum Input<B> {
 pub trait Body {
     /// True of nothing in place of a page: it is zero, and its home never touched it.
     fn is_blank(&self) -> bool;
-
-    /// Stands for a page whose content is in its place already, see [`Input::Took`].
-    fn in_place() -> Self;
 }
 
 /// As so many bytes.
 impl Body for u32 {
     fn is_blank(&self) -> bool {
         *self == 0
-    }
-
-    fn in_place() -> Self {
-        fathomp_types::PAGE_BYTES as u32
     }
 }
 
@@ -156,8 +120,6 @@ impl Body for u32 {
 pub enum Action<B> {
     /// Changes what threads may do to pages.
     Protect(PageRange, Protection),
-    /// Threads write these pages next, which they may: what makes that quicker can be done.
-    Prepare(PageRange),
     /// Keeps a copy of a page, to compare with later.
     Twin(PageId),
     /// The same for pages that will perhaps be written.
@@ -209,24 +171,6 @@ pub enum Action<B> {
     /// Changes a page in one atomic step as a thread here does that writes it: a twin stays as it
     /// is.
     Write(PageId, Change),
-    /// Changes whether other nodes may take pages out of this node's memory.
-    Offer(PageRange, Offer),
-    /// The sequencer takes a lock over that nodes take in shared memory. To be answered
-    /// by [`Input::Claimed`].
-    Claim(LockId),
-    /// Nodes may take it there again.
-    Unclaim(LockId),
-    /// Enters an interval in the log that all nodes can reach, if there is one and it
-    /// has room.
-    Log(Notice),
-    /// Brings pages here.
-    Fetch(Fetch),
-    /// Answers a node that has fetched pages.
-    Serve(Serve),
-    /// Brings diffs to their home.
-    Bring(Bring),
-    /// Tells the sequencer something.
-    Tell(Tell),
     /// Sends a message.
     Send(NodeId, Message<Content>),
     /// Sends the message of two whose content is shorter; either will do.
@@ -298,12 +242,6 @@ pub trait Protocol<B> {
     /// The epoch, if a thread that flushes has to wait for the end of a barrier.
     fn stands(&self) -> Option<u32>;
 
-    /// True of a page that is forbidden before any thread that has come to a barrier goes
-    /// on: until then it need not be forbidden if nobody can touch it.
-    fn gives_back(&self, _page: PageId) -> bool {
-        false
-    }
-
     /// Whose intervals this node knows of, and its last own one that has ended, if
     /// the protocol can [watch all writes](crate::home::Home::watching_all).
     fn clock(&self) -> Option<(&Seen, Interval)> {
@@ -316,31 +254,6 @@ pub trait Protocol<B> {
         false
     }
 
-    /// What others may rely on that take pages from here; None if they must not.
-    fn committed(&self) -> Option<Committed<'_>> {
-        None
-    }
-
-    /// What others may rely on that enter something in the log, at the sequencer.
-    fn sequenced(&self) -> Option<Sequenced<'_>> {
-        None
-    }
-
-    /// How to update a page, if it can be.
-    fn updates(&self, _page: PageId) -> Option<Updates> {
-        None
-    }
-
-    /// Whether something was written in the open interval, as far as this was told.
-    fn owes(&self) -> bool {
-        true
-    }
-
-    /// Whether there are borrowed copies here, which are given back with news.
-    fn borrows(&self) -> bool {
-        true
-    }
-
     /// Whether diffs of intervals that this node knows of have yet to arrive, in pages at home
     /// here that threads can read meanwhile. A thread that flushes waits for them.
     fn awaits_diffs(&self) -> bool {
@@ -348,8 +261,8 @@ pub trait Protocol<B> {
     }
 
     /// Whether a page here may show what a node wrote in an interval that this node does not
-    /// know of, where it cannot be [updated](Self::updates): a thread that has executed an
-    /// atomic instruction in it has to [learn](Operation::Learn) of that before it goes on.
+    /// know of: a thread that has executed an atomic instruction in it has to
+    /// [learn](Operation::Learn) of that before it goes on.
     fn shows_what_is_unknown(&self, _page: PageId) -> bool {
         false
     }
@@ -362,12 +275,6 @@ pub trait Protocol<B> {
 
     /// Whether a change of a page that nobody looks at can be [postponed](Input::Postpone).
     fn postpones(&self, _page: PageId) -> bool {
-        false
-    }
-
-    /// Whether a page that could not be updated may show what this node does not know of, or
-    /// lacks.
-    fn lacks_what_is_shown(&self) -> bool {
         false
     }
 }
@@ -398,36 +305,12 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
         (**self).stands()
     }
 
-    fn gives_back(&self, page: PageId) -> bool {
-        (**self).gives_back(page)
-    }
-
     fn clock(&self) -> Option<(&Seen, Interval)> {
         (**self).clock()
     }
 
     fn is_at_home(&self, page: PageId) -> bool {
         (**self).is_at_home(page)
-    }
-
-    fn committed(&self) -> Option<Committed<'_>> {
-        (**self).committed()
-    }
-
-    fn sequenced(&self) -> Option<Sequenced<'_>> {
-        (**self).sequenced()
-    }
-
-    fn updates(&self, page: PageId) -> Option<Updates> {
-        (**self).updates(page)
-    }
-
-    fn owes(&self) -> bool {
-        (**self).owes()
-    }
-
-    fn borrows(&self) -> bool {
-        (**self).borrows()
     }
 
     fn awaits_diffs(&self) -> bool {
@@ -444,9 +327,5 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
 
     fn postpones(&self, page: PageId) -> bool {
         (**self).postpones(page)
-    }
-
-    fn lacks_what_is_shown(&self) -> bool {
-        (**self).lacks_what_is_shown()
     }
 }

@@ -100,11 +100,6 @@ impl Memory {
         self.permits.set(pages, permit);
     }
 
-    /// True if pages may have been written without a fault.
-    pub(crate) fn is_unwatched(&self) -> bool {
-        !self.unwatched.is_empty()
-    }
-
     /// Which of them were. From now on they must not be.
     pub(crate) fn take_written(&mut self) -> PageSet {
         let mut written = Vec::new();
@@ -168,7 +163,6 @@ impl Memory {
     pub(crate) fn content_bytes(&self, content: Content) -> Option<u32> {
         match content {
             Content::Page(_) | Content::Fresh(_) => Some(self.page_bytes),
-            Content::Left(_) => Some(0),
             Content::Twin(page) => self.twins.get(&page).map(|_| self.page_bytes),
             Content::Diff(page) => self.diffs.get(&page).copied(),
             Content::Kept(page, version) => self.kept.get(&(page, version)).copied(),

@@ -71,8 +71,6 @@ pub enum Arriving<B> {
     Blank,
     /// These bytes.
     Page(B),
-    /// What is in its place already.
-    InPlace,
 }
 
 /// One page.
@@ -80,8 +78,6 @@ pub enum Arriving<B> {
 struct Page<B: Bytes> {
     bytes: B,
     twin: Option<B>,
-    /// Others have written the page since the twin was made, and not that.
-    beneath: bool,
     protection: Protection,
     /// Made and not sent yet.
     diff: Option<B::Diff>,
@@ -140,7 +136,6 @@ impl<B: Bytes> Memory<B> {
         let page = Page {
             bytes: B::zero(),
             twin: None,
-            beneath: false,
             protection: Protection::ReadWrite,
             diff: None,
             told: false,
@@ -186,29 +181,6 @@ impl<B: Bytes> Memory<B> {
         Ok(())
     }
 
-    /// Changes a byte of a page whose writes by this node are noticed; what was there.
-    pub fn update(
-        &mut self,
-        id: PageId,
-        offset: usize,
-        after: impl FnOnce(u8) -> u8,
-    ) -> Result<u8, String> {
-        let page = self.page(id)?;
-        if page.protection != Protection::Watched || page.twin.is_some() {
-            return Err(format!("page {id} is updated and not watched"));
-        }
-        let byte = &mut page.bytes.bytes_mut()[offset];
-        let before = *byte;
-        *byte = after(before);
-        Ok(before)
-    }
-
-    /// Whether there are pages that may have been written without a fault.
-    #[must_use]
-    pub fn may_have_been_written(&self) -> bool {
-        self.pages.iter().any(Page::is_unwatched)
-    }
-
     /// Pages written without a fault. From now on their next writes are faults.
     pub fn take_written(&mut self) -> PageSet {
         let pages = self.pages.iter_mut().zip((0..).map(PageId));
@@ -232,7 +204,6 @@ impl<B: Bytes> Memory<B> {
     /// Makes a page's twin.
     pub fn twin(&mut self, id: PageId) -> Result<(), String> {
         let page = self.page(id)?;
-        page.beneath = false;
         match page.twin.replace(page.bytes.clone()) {
             None => Ok(()),
             Some(_) => Err(format!("page {id} gets a second twin")),
@@ -247,17 +218,12 @@ impl<B: Bytes> Memory<B> {
     }
 
     /// What changed in a page since its twin was made, which is forgotten.
-    pub fn compare(&mut self, id: PageId) -> Result<B::Diff, String> {
+    fn compare(&mut self, id: PageId) -> Result<B::Diff, String> {
         let page = self.page(id)?;
         let twin = page.twin.take();
         let twin = twin.ok_or_else(|| format!("page {id} has no twin to compare with"))?;
         if page.protection == Protection::ReadWrite {
             return Err(format!("page {id} can change while it is compared"));
-        }
-        if page.beneath {
-            return Err(format!(
-                "page {id} has a twin that a diff was not brought into"
-            ));
         }
         Ok(page.bytes.changes(&twin))
     }
@@ -326,7 +292,6 @@ impl<B: Bytes> Memory<B> {
         match content {
             Arriving::Blank => page.bytes = B::zero(),
             Arriving::Page(bytes) => page.bytes = bytes,
-            Arriving::InPlace => {}
         }
         match twinned {
             true => self.twin(id),
@@ -383,21 +348,12 @@ impl<B: Bytes> Memory<B> {
         Ok(())
     }
 
-    /// Another node writes its changes into a page by itself.
-    pub fn bring(&mut self, id: PageId, diff: &B::Diff) -> Result<(), String> {
-        let page = self.page(id)?;
-        page.bytes.change(diff);
-        page.beneath |= page.twin.is_some();
-        Ok(())
-    }
-
     /// Content that leaves now.
     pub fn content(&mut self, content: Content) -> Result<Leaving<B>, String> {
         Ok(match content {
             // That nobody has touched it is more than a protocol may rely on.
             Content::Fresh(id) if self.page(id)?.bytes == B::zero() => Leaving::Blank,
             Content::Page(id) | Content::Fresh(id) => Leaving::Page(self.read(id)?),
-            Content::Left(id) => return Err(format!("page {id} is sent that was left")),
             Content::Twin(id) => {
                 let twin = self.page(id)?.twin.clone();
                 Leaving::Page(twin.ok_or_else(|| format!("page {id} has no twin to be sent"))?)

@@ -1,11 +1,10 @@
 //! Random clusters for a program: where pages are at home, how much is fetched in
 //! advance, how deep the barrier's tree is, how slow everything is.
 
-use crate::network::{Network, roomy};
+use crate::network::Network;
 use crate::program::Program;
 use fathomp_protocols::guess::{Guessing, Limits};
 use fathomp_protocols::{Area, Placement, home, homeless};
-use fathomp_shm_window::Sizes;
 use fathomp_types::NodeId;
 use rand::{Rng, RngExt};
 
@@ -14,23 +13,11 @@ pub fn random_network(random: &mut impl Rng) -> Network {
     Network {
         delay_max: [1, 4, 60][random.random_range(0..3)],
         slowness_max: [1, 20][random.random_range(0..2)],
-        shared: random.random::<bool>().then(|| random_sizes(random)),
-        keeps_locks: false,
-        leaves: random.random(),
         trace: false,
         images: false,
         events_max: 2_000_000,
         death: None,
     }
-}
-
-/// Room for everything, for little, or for no log at all.
-fn random_sizes(random: &mut impl Rng) -> Sizes {
-    let no_log = Sizes {
-        log_slots: 1,
-        ..Sizes::small()
-    };
-    [roomy(), Sizes::small(), no_log][random.random_range(0..3)]
 }
 
 /// Areas of all kinds that together have `pages` pages.
@@ -74,7 +61,7 @@ pub fn random_habits(random: &mut impl Rng) -> Guessing {
 
 /// The home-based protocol in any of its configurations that the program may
 /// rely on.
-pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -> home::Config {
+pub fn random_home(program: &Program, random: &mut impl Rng) -> home::Config {
     let nodes = program.nodes();
     home::Config {
         nodes,
@@ -85,7 +72,6 @@ pub fn random_home(program: &Program, network: Network, random: &mut impl Rng) -
         batch: [1, 2, 256][program.pages as usize % 3],
         loads_acquire: program.relies_on_loads() || random.random(),
         atomics: program.updates(),
-        direct: network.shared.is_some(),
         guessing: random_habits(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),

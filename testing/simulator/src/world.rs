@@ -29,14 +29,12 @@ pub struct Outcome {
     pub messages: u64,
     /// Faults taken.
     pub faults: u64,
-    /// Updates done in the memory of their page's home, and in copies.
-    pub updates: [u64; 2],
+    /// Updates done in copies.
+    pub updates: u64,
     /// Updates that were postponed.
     pub postponed: u64,
     /// Updates that were carried to their page's home.
     pub changes: u64,
-    /// Locks that threads took which their nodes kept.
-    pub locks_kept: u64,
     /// The pages after each barrier, if that was asked for: those of which a node
     /// had a valid copy when it left, alike at all that had one.
     pub images: Vec<BTreeMap<PageId, Box<PageBytes>>>,
@@ -180,10 +178,7 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
     }
 
     fn deliver(&mut self, from: NodeId, to: usize, bytes: &[u8]) -> Result<(), Failure> {
-        let message = Message::decode(bytes, |range| match range {
-            Some(range) => Blob::from(&bytes[range]),
-            None => Blob::Left(from),
-        });
+        let message = Message::decode(bytes, |range| Blob::from(&bytes[range]));
         match message {
             Ok(message) => self.input(to, Input::Message { from, message }),
             Err(error) => self.judge(to, Err(error.into())),
@@ -212,11 +207,6 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
         let Some(step) = state.steps.get(state.next).copied() else {
             return Ok(());
         };
-        if self.uses_kept_lock(node, step) {
-            self.cluster.nodes[node].threads[thread].next += 1;
-            self.cluster.go_on(node, thread);
-            return Ok(());
-        }
         let state = &mut self.cluster.nodes[node].threads[thread];
         let operation = match step {
             Step::Await(..) if state.flushing => Operation::Flush,
@@ -243,28 +233,6 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
             state.next += 1;
         }
         self.operation(node, thread_id(thread), operation)
-    }
-
-    /// Takes a lock that the thread's node keeps, or keeps one that it gives back, if chance
-    /// wants that. Then there is nothing else to be done.
-    fn uses_kept_lock(&mut self, node: usize, step: Step) -> bool {
-        let state = &self.cluster.nodes[node];
-        let Some(window) = &state.window else {
-            return false;
-        };
-        match step {
-            Step::Acquire(lock) | Step::TryAcquire(lock, _) => {
-                let taken = window.take_kept(lock);
-                self.cluster.outcome.locks_kept += u64::from(taken);
-                taken
-            }
-            Step::Release(lock) => {
-                let all_meet = state.threads.iter().all(|thread| thread.member);
-                let may_keep = self.cluster.network.keeps_locks && all_meet;
-                may_keep && self.cluster.random.random() && window.keep(lock)
-            }
-            _ => false,
-        }
     }
 
     fn access(

@@ -1,6 +1,5 @@
 //! What the protocol works with, and why it may not go on.
 
-use crate::peers::Peers;
 use crate::profile::Profile;
 use crate::races::Lookout;
 use crate::slots::Slots;
@@ -19,20 +18,9 @@ pub(crate) struct Host<'a> {
     pub(crate) slots: &'a Slots,
     pub(crate) profile: &'a Profile,
     pub(crate) lookout: &'a Lookout,
-    /// Other nodes' memory, if it can be reached: what nodes answer may be left there.
-    pub(crate) peers: Option<&'a Peers>,
-    /// And pages may be taken and diffs be brought unasked, and the log and locks be used.
-    pub(crate) direct: bool,
     /// This node is at a barrier, and no thread of the program can run until that is over,
-    /// except for [handlers](Engine::expect_touches).
+    /// except for handlers of signals.
     pub(crate) still: bool,
-    /// Notices if other nodes have died; None before this process is a node.
-    pub(crate) peer_watch: Option<&'a dyn PeerWatch>,
-}
-
-/// Looks whether other nodes live, and ends this one if they do not.
-pub(crate) trait PeerWatch {
-    fn look_after_peers(&self);
 }
 
 /// Why a node cannot go on.

@@ -8,7 +8,6 @@ use fathomp_protocols::message::Message;
 use fathomp_protocols::{
     Change, Content, Diff, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
 };
-use fathomp_shm_window::Window;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
 
@@ -40,21 +39,6 @@ impl Machine for NodeMachine<'_> {
     type Body = Blob;
     type Error = NodeError;
 
-    fn window(&self) -> Option<Window> {
-        let peers = self.host.peers.filter(|_| self.host.direct);
-        peers.map(|peers| peers.window().clone())
-    }
-
-    /// The caller holds the engine, and all other threads here may stand still for it: it
-    /// looks itself.
-    fn goes_on(&self) -> bool {
-        if let Some(watch) = self.host.peer_watch {
-            watch.look_after_peers();
-        }
-        let transport = self.host.transport;
-        transport.aborted().is_none() && transport.dead().is_none()
-    }
-
     fn protect(
         &mut self,
         pages: PageRange,
@@ -79,12 +63,6 @@ impl Machine for NodeMachine<'_> {
             tally.add(DsmCount::Invalidations, pages.len() as usize);
         }
         self.change_protection(pages, protection, protocol)
-    }
-
-    fn prepare(&mut self, pages: PageRange) -> Result<(), NodeError> {
-        self.finish()?;
-        let prepared = self.host.pages.prepare(pages.first(), pages.len());
-        prepared.map_err(NodeError::Permit)
     }
 
     fn twin(
@@ -161,11 +139,11 @@ impl Machine for NodeMachine<'_> {
         }
     }
 
-    fn written(&mut self, protocol: &dyn Protocol<Blob>) -> Result<PageSet, NodeError> {
+    fn written(&mut self) -> Result<PageSet, NodeError> {
         // First no thread writes any more, then they are compared.
         let ranges = self.work.unwatched.take();
         for range in &ranges {
-            self.protect_from_writes(*range, protocol)?;
+            self.permit(*range, Protection::Read)?;
         }
         self.settle_permissions()?;
         let mut written = Vec::new();
@@ -180,10 +158,6 @@ impl Machine for NodeMachine<'_> {
         }
         written.dedup();
         Ok(PageSet::from_sorted(&written))
-    }
-
-    fn may_have_been_written(&self) -> bool {
-        !self.work.unwatched.is_empty()
     }
 
     fn install(
@@ -270,54 +244,6 @@ impl Machine for NodeMachine<'_> {
         let read = self.host.pages.read(page, &mut content);
         read.map_err(NodeError::Permit)?;
         Ok(content)
-    }
-
-    fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool {
-        let peers = self.host.peers;
-        let copied = peers
-            .and_then(|peers| peers.pages_of(home))
-            .is_some_and(|there| {
-                let copied = self.host.pages.copy_from(there, pages.first(), pages.len());
-                copied.is_ok()
-            });
-        self.work.tally.took |= copied;
-        copied
-    }
-
-    fn write_changes_to(&mut self, home: NodeId, pages: &[PageId]) -> bool {
-        let peers = self.host.peers;
-        let Some(there) = peers.and_then(|peers| peers.pages_of(home)) else {
-            return false;
-        };
-        let twins = &mut self.work.twins;
-        let written = pages.iter().all(|page| {
-            let merge = |twin| self.host.pages.merge_into(there, *page, twin);
-            twins.get(*page).is_some_and(|twin| merge(twin).is_ok())
-        });
-        if written {
-            for page in pages {
-                if let Some(twin) = twins.remove(*page) {
-                    twins.keep(twin);
-                }
-            }
-            self.work.tally.add(DsmCount::DiffsMade, pages.len());
-            self.work.tally.add(DsmCount::DiffsSent, pages.len());
-        }
-        written
-    }
-
-    fn leaves(&mut self, _to: NodeId, content: Content) -> bool {
-        if self.host.peers.is_none() {
-            return false;
-        }
-        if let Content::Fresh(page) = content
-            && self.work.blank.contains(self.host, page)
-        {
-            return false;
-        }
-        self.work.left += 1;
-        self.work.tally.others[DsmCount::PagesServed] += 1;
-        true
     }
 
     fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), NodeError> {

@@ -24,7 +24,7 @@ impl NodeMachine<'_> {
         // another one: that is told already, and the page may be gone when it is looked next.
         self.work.unwatched.remove(pages);
         if what == Protection::Read {
-            return self.protect_from_writes(pages, protocol);
+            return self.permit(pages, Protection::Read);
         }
         match what {
             Protection::Watched => self.watch_pages(pages),
@@ -55,22 +55,6 @@ impl NodeMachine<'_> {
             self.watch_pages(pages)?;
         }
         self.settle_permissions()
-    }
-
-    /// Makes sure that the program does not write pages: forbids it, unless they will be
-    /// taken away before it could.
-    pub(super) fn protect_from_writes(
-        &mut self,
-        pages: PageRange,
-        protocol: &dyn Protocol<Blob>,
-    ) -> Result<(), NodeError> {
-        let watched = self.work.watch.is_some() || self.work.changes.is_some();
-        let stays = |page| !protocol.gives_back(page);
-        if !self.host.still || watched || pages.iter().any(stays) {
-            return self.permit(pages, Protection::Read);
-        }
-        self.work.untouched.push(pages);
-        Ok(())
     }
 
     /// Permits so much for pages, once [`Self::settle_permissions`] is called.

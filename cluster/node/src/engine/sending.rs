@@ -10,19 +10,13 @@ use fathomp_transport::Wake;
 use fathomp_types::{NodeId, PAGE_BYTES};
 
 impl NodeMachine<'_> {
-    /// Sends a message with its content. Pages that it leaves here count as if they were
-    /// sent.
+    /// Sends a message with its content.
     pub(super) fn send_message(
         &mut self,
         to: NodeId,
         message: &Message<Content>,
     ) -> Result<(), NodeError> {
-        let left_bytes = std::mem::take(&mut self.work.left) * PAGE_BYTES;
-        if left_bytes == 0 {
-            // Only an answer goes first.
-            self.watch_late()?;
-        }
-        self.settle_permissions()?;
+        self.finish()?;
         let (host, work) = (self.host, &mut *self.work);
         let mut missing = false;
         work.outgoing.clear();
@@ -37,8 +31,6 @@ impl NodeMachine<'_> {
                 let target = bytes.last_chunk_mut();
                 missing |= target.is_none_or(|t| host.pages.read(page, t).is_err());
             }
-            // Nothing of it is asked for.
-            Content::Left(_) => {}
             Content::Twin(page) => match work.twins.get(page) {
                 Some(twin) => bytes.extend_from_slice(twin.as_slice()),
                 None => missing = true,
@@ -63,7 +55,7 @@ impl NodeMachine<'_> {
             return Err(NodeError::Action("sending content that is not there"));
         }
         let (head, body) = Frame::Protocol(&work.outgoing).parts();
-        let bytes = head.bytes().len() + body.len() + left_bytes;
+        let bytes = head.bytes().len() + body.len();
         work.tally.others[DsmCount::BytesSent] += bytes as u64;
         let parts = [head.bytes(), body];
         let transport = host.transport;

@@ -15,11 +15,6 @@ impl Unwatched {
         self.0.insert(pages.first(), pages);
     }
 
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// All of them, in their order: now it is looked.
     pub(super) fn take(&mut self) -> Vec<PageRange> {
         std::mem::take(&mut self.0).into_values().collect()

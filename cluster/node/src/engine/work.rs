@@ -16,9 +16,6 @@ use std::collections::HashMap;
 pub(super) struct Work {
     pub(super) twins: Twins,
     pub(super) unwatched: Unwatched,
-    /// Pages that should be forbidden to write and are not, since no thread touches them
-    /// before they are given back.
-    pub(super) untouched: Vec<PageRange>,
     /// What is to be permitted next, see `protect`.
     pub(super) unsettled: Option<(PageRange, Permission)>,
     /// Pages that are to be watched once the answers are sent that come next.
@@ -29,9 +26,7 @@ pub(super) struct Work {
     pub(super) kept: HashMap<(PageId, Version), Diff>,
     /// A message as bytes.
     pub(super) outgoing: Vec<u8>,
-    /// Pages that the message which is sent next leaves in this node's memory.
-    pub(super) left: usize,
-    /// Which pages of that message were never touched here.
+    /// Which pages of the message that is sent next were never touched here.
     pub(super) blank: Blank,
     /// Where races are looked for.
     pub(super) changes: Option<Changes>,
@@ -50,13 +45,11 @@ impl Work {
         Self {
             twins: Twins::default(),
             unwatched: Unwatched::default(),
-            untouched: Vec::new(),
             unsettled: None,
             late: Vec::new(),
             diffs: HashMap::new(),
             kept: HashMap::new(),
             outgoing: Vec::new(),
-            left: 0,
             blank: Blank::new(watch.is_none()),
             changes,
             watch,

@@ -212,9 +212,6 @@ impl Node {
 
     pub(crate) fn acquire(&self, lock: u64) {
         self.end_interval(End::Acquire(lock));
-        if self.take_kept(lock) {
-            return self.set_activity(Activity::HoldLock);
-        }
         let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         self.set_activity(Activity::AwaitLock);
@@ -225,10 +222,6 @@ impl Node {
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
         self.end_interval(End::Acquire(lock));
-        if self.take_kept(lock) {
-            self.set_activity(Activity::HoldLock);
-            return true;
-        }
         let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
@@ -244,9 +237,6 @@ impl Node {
 
     pub(crate) fn release(&self, lock: u64) {
         self.end_interval(End::Release(lock));
-        if self.keep(lock) {
-            return self.set_activity(Activity::Compute);
-        }
         let _told = tap::communicate(Called::NodeLock);
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
@@ -263,22 +253,6 @@ impl Node {
                 self.account(since, DsmCount::LockTicks, count);
             }
         }
-    }
-
-    /// Takes a lock that this node keeps, see [`fathomp_protocols::Holder`].
-    fn take_kept(&self, lock: u64) -> bool {
-        let mut peers = self.peers.iter().filter(|_| self.direct);
-        peers.any(|peers| peers.window().take_kept(LockId(lock)))
-    }
-
-    /// Keeps a lock that a thread gives back, if that makes sense. Not where there may be
-    /// threads that write while their node is at a barrier.
-    fn keep(&self, lock: u64) -> bool {
-        if lock == super::atomics::ATOMIC || self.strangers.load(Ordering::Relaxed) {
-            return false;
-        }
-        let mut peers = self.peers.iter().filter(|_| self.direct);
-        peers.any(|peers| peers.window().keep(LockId(lock)))
     }
 
     pub(crate) fn barrier(&self, word: u64) -> u64 {
@@ -311,11 +285,7 @@ impl Node {
                 break outcome;
             }
         };
-        let passed = epoch.wrapping_add(1);
-        self.epoch.store(passed, Ordering::Relaxed);
-        if let Some(peers) = &self.peers {
-            peers.window().pass_barrier(passed);
-        }
+        self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
         lock(&self.cells).pass_barrier();
         if self.me() == NodeId(0) {
             self.lookout.meet();

@@ -1,28 +1,21 @@
-//! Atomic instructions of the program. Where it can, a thread carries one out in the memory
-//! of its page's home ([`fathomp_protocols::Updates`]), or has the home do it
-//! ([`fathomp_protocols::Operation::Change`]); otherwise here, under a lock that all nodes share.
+//! Atomic instructions of the program. Where it can, a thread has its page's home do one
+//! ([`fathomp_protocols::Operation::Change`]); otherwise it is done here, under a lock that all
+//! nodes share.
 
 use super::{Node, lock};
 use crate::activity::Activity;
-use crate::engine::REFUSED;
 use crate::profile::Since;
 use fathomp_omp::tap::{self, Called};
 use fathomp_protocols::{Change, ChangeKind, LockId, Operation};
-use fathomp_shm_window::UpdateStart;
-use fathomp_sys::process::yield_now;
 use fathomp_sys::text_patch::{Doing, Effect, Section};
-use fathomp_types::{NodeId, PAGE_BYTES, PageId};
+use fathomp_types::{PAGE_BYTES, PageId};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The lock that atomic instructions take: no address of a lock.
 pub(super) const ATOMIC: u64 = LockId::ATOMICS.0;
 
-/// How often a page is asked for that its home does not offer any more when it has answered:
-/// threads there write it, too.
-const TRIES: u32 = 2;
-
-/// So many atomic instructions under the lock or by message, and a thread flushes. It may be waiting for what
+/// So many atomic instructions that are not postponed, and a thread flushes. It may be waiting for what
 /// another has written plainly, as locks are given back that are taken by an exchange; and who
 /// takes a lock is not told what was written right before a barrier, but who flushes.
 const FLUSHES_AFTER: u32 = 256;
@@ -32,23 +25,15 @@ const FLUSHES_AFTER: u32 = 256;
 enum Holds {
     /// The lock, and works on these pages: shared ones, in which it begins and ends.
     Lock([Option<PageId>; 2]),
-    /// The same, and works on a page of which others may be updated at its home.
-    Copy(PageId),
     /// Nothing: the page's home has done it, and the thread repeats it to see what it found.
     Answer(PageId),
     /// Nothing: the page's home will do it, and the thread does not look at what it finds.
     Nothing,
-    /// A page's home waits for it, and perhaps others for the lock.
-    Page {
-        home: NodeId,
-        locked: bool,
-        since: Since,
-    },
 }
 
 thread_local! {
     static HOLDS: Cell<Holds> = const { Cell::new(Holds::Nothing) };
-    /// Atomic instructions under the lock or by message.
+    /// Atomic instructions that were not postponed.
     static ASKED: Cell<u32> = const { Cell::new(0) };
     /// The word that the thread's instruction has found at its page's home.
     static FOUND: AtomicU64 = const { AtomicU64::new(0) };
@@ -64,77 +49,42 @@ impl Node {
             movable,
             ..
         } = *section;
-        let offset = address % PAGE_BYTES;
-        let inside = movable && offset + bytes <= PAGE_BYTES;
+        let inside = movable && address % PAGE_BYTES + bytes <= PAGE_BYTES;
         let page = self.pages.page_of(address).filter(|_| inside);
         let _told = tap::communicate(Called::Atomic);
         let since = self.profile.begin();
-        let owes = page.and_then(|page| {
-            let owes = lock(&self.engine).owes_before_update(&self.host(), page);
-            Some((page, owes?))
-        });
-        let Some((page, owes)) = owes else {
-            if let Some(place) = page.and_then(|page| self.postpone(page, section, since)) {
-                return Some(place);
-            }
-            let asked = ASKED.get().wrapping_add(1);
-            ASKED.set(asked);
-            if asked.is_multiple_of(FLUSHES_AFTER) {
-                self.flush();
-            }
-            if let Some((page, change)) = page.and_then(|page| self.carried(page, section)) {
-                return Some(self.carry(page, change, since));
-            }
-            self.acquire(ATOMIC);
-            let last = address.saturating_add(bytes.saturating_sub(1));
-            let [first, last] = [address, last].map(|byte| self.pages.page_of(byte));
-            HOLDS.set(Holds::Lock([first, last.filter(|_| last != first)]));
-            return None;
-        };
-        self.stand_still();
-        if owes {
-            self.operation(Operation::Flush);
+        if let Some(place) = page.and_then(|page| self.postpone(page, section, since)) {
+            return Some(place);
         }
-        let place = self.begin_update(page, offset, since);
-        match place {
-            // It lasts until the instruction is done.
-            Some(_) => self.go_on(),
-            // What it does to the copy here may be a fault, which is told by itself.
-            None => self.account_atomic(since, true),
+        let asked = ASKED.get().wrapping_add(1);
+        ASKED.set(asked);
+        if asked.is_multiple_of(FLUSHES_AFTER) {
+            self.flush();
         }
-        place
+        if let Some((page, change)) = page.and_then(|page| self.carried(page, section)) {
+            return Some(self.carry(page, change, since));
+        }
+        self.acquire(ATOMIC);
+        let last = address.saturating_add(bytes.saturating_sub(1));
+        let [first, last] = [address, last].map(|byte| self.pages.page_of(byte));
+        HOLDS.set(Holds::Lock([first, last.filter(|_| last != first)]));
+        None
     }
 
     /// The atomic instruction is done.
     pub fn end_atomic(&self) {
         let _told = tap::communicate(Called::Atomic);
-        let (home, locked, since) = match HOLDS.replace(Holds::Nothing) {
+        match HOLDS.replace(Holds::Nothing) {
             Holds::Lock(pages) => {
                 pages
                     .into_iter()
                     .flatten()
                     .for_each(|page| self.learn(page));
-                return self.release(ATOMIC);
+                self.release(ATOMIC);
             }
-            Holds::Answer(page) => return self.learn(page),
-            Holds::Nothing => return,
-            Holds::Copy(page) => return self.end_copy(page),
-            Holds::Page {
-                home,
-                locked,
-                since,
-            } => (home, locked, since),
-        };
-        if let Some(peers) = &self.peers {
-            peers.window().end_update(home);
+            Holds::Answer(page) => self.learn(page),
+            Holds::Nothing => {}
         }
-        if locked {
-            self.release(ATOMIC);
-        }
-        if lock(&self.engine).lacks_news_after_update(&self.host()) {
-            self.operation(Operation::Flush);
-        }
-        self.account_atomic(since, true);
     }
 
     /// What the instruction does to a page, if the page's home can do that.
@@ -171,9 +121,9 @@ impl Node {
         found(before)
     }
 
-    /// An atomic instruction was executed by the page's home, or under the lock, where nodes do not reach each other's
-    /// memory: it may have read what another node has stored plainly, and what that did before
-    /// has to be known before the program goes on.
+    /// An atomic instruction was executed by the page's home, or under the lock: it may have read
+    /// what another node has stored plainly, and what that did before has to be known before the
+    /// program goes on.
     fn learn(&self, page: PageId) {
         if !lock(&self.engine).shows_what_is_unknown(page) {
             return;
@@ -181,74 +131,6 @@ impl Node {
         let since = self.enter();
         self.operation(Operation::Learn(page));
         self.account_atomic(since, false);
-    }
-
-    /// Begins to update a page in its home's memory, where the byte is at the address that is
-    /// returned; or takes the lock, under which it is done here.
-    fn begin_update(&self, page: PageId, offset: usize, since: Since) -> Option<usize> {
-        let (mut locked, mut tries) = (false, 0);
-        loop {
-            let begun = lock(&self.engine).begin_update(&self.host(), page);
-            match begun {
-                (UpdateStart::Begun, home) => {
-                    let place = self.place_at(home, page, offset);
-                    HOLDS.set(Holds::Page {
-                        home,
-                        locked,
-                        since,
-                    });
-                    return Some(place);
-                }
-                // A copy must not be updated while others may do so there.
-                (UpdateStart::Never, _) => {
-                    self.fail(self.me(), "it cannot reach another node's memory")
-                }
-                (UpdateStart::NotOffered, _) if tries == TRIES => break,
-                (UpdateStart::NotOffered, _) => {}
-                // It may be told here.
-                (UpdateStart::Incomplete, _) => {
-                    self.handle_one();
-                    yield_now();
-                }
-            }
-            if !locked {
-                self.operation(Operation::Acquire(LockId(ATOMIC)));
-                locked = true;
-                continue;
-            }
-            tries += u32::from(begun.0 == UpdateStart::NotOffered);
-            if self.operation(Operation::Update(page)) == REFUSED {
-                break;
-            }
-        }
-        // Others may have updated it since this thread has the lock.
-        self.operation(Operation::Flush);
-        self.set_activity(Activity::HoldLock);
-        HOLDS.set(Holds::Copy(page));
-        None
-    }
-
-    /// Where a byte of a page lies in the memory of its home.
-    fn place_at(&self, home: NodeId, page: PageId, offset: usize) -> usize {
-        let peers = self.peers.as_ref();
-        let place = peers.and_then(|peers| peers.place_at(home, &self.pages, (page, offset)).ok());
-        // A copy must not be updated while others may do so there.
-        place.unwrap_or_else(|| self.fail(self.me(), "it cannot reach another node's memory"))
-    }
-
-    /// An update was done in a copy, under the lock: tells of it, and learns of all that the
-    /// copy may have shown.
-    fn end_copy(&self, page: PageId) {
-        let since = self.enter();
-        self.operation(Operation::Flush);
-        self.operation(Operation::Update(page));
-        while lock(&self.engine).lacks_what_is_shown() {
-            self.handle_one();
-            yield_now();
-            self.operation(Operation::Flush);
-        }
-        self.account_atomic(since, false);
-        self.release(ATOMIC);
     }
 }
 

@@ -4,20 +4,15 @@
 use super::state::Publishing;
 use super::{Node, lock};
 use crate::cells::Asker;
-use crate::engine::REFUSED;
 use crate::frame::Frame;
 use crate::look::{self, Second};
 use crate::slots::Slot;
 use fathomp_access_trace::End;
 use fathomp_protocols::{Lacks, Operation};
 use fathomp_sys::cluster::deferral;
-use fathomp_sys::process::yield_now;
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
-
-/// How often it is looked whether others have told what they have brought.
-const TELLING: u32 = 32;
 
 impl Node {
     /// A loop of the program finds a plain variable unchanged. As when it yields; but nobody
@@ -56,34 +51,22 @@ impl Node {
         };
         let (lacks, arrivals) = {
             let _inside = deferral::enter();
-            lock(&self.engine).lacking(&self.host(), looked)
+            lock(&self.engine).lacking(looked)
         };
         if lacks == Lacks::Nothing {
             return;
         }
         self.end_interval(End::Flush);
         self.flushing(|| {
-            if lacks != Lacks::WhatIsTold || !self.learns_what_is_told() {
-                self.have_published();
+            if lacks == Lacks::WhatIsTold {
                 self.operation(Operation::AcquireFlush);
-                let _inside = deferral::enter();
-                lock(&self.engine).cover(arrivals);
+                return;
             }
-        });
-    }
-
-    /// Learns of what others have told; false if part of what they have brought here is still
-    /// to be told. Whoever brings diffs tells of them right behind.
-    fn learns_what_is_told(&self) -> bool {
-        (0..TELLING).any(|_| {
+            self.have_published();
             self.operation(Operation::AcquireFlush);
             let _inside = deferral::enter();
-            let is_told = !lock(&self.engine).is_behind(&self.host());
-            if !is_told {
-                yield_now();
-            }
-            is_told
-        })
+            lock(&self.engine).cover(arrivals);
+        });
     }
 
     /// Where in which page bytes lie, if they lie in one.
@@ -125,18 +108,12 @@ impl Node {
         }
     }
 
-    /// Tells what was written here for another node's thread. True if node 0 has been sent it,
-    /// also because this node is at a barrier: that hears of it before anything that it is sent
-    /// next.
-    fn publish(&self) -> bool {
-        let answer = self.operate_unless(Operation::ReleaseFlush, |engine| {
+    /// Tells what was written here for another node's thread: sends it to node 0, also because
+    /// this node is at a barrier, which hears of it before anything that it is sent next.
+    fn publish(&self) {
+        self.operate_unless(Operation::ReleaseFlush, |engine| {
             self.must(engine.tell_at_barrier(&self.host()))
         });
-        let is_told = answer != REFUSED && {
-            let _inside = deferral::enter();
-            lock(&self.engine).is_told(&self.host())
-        };
-        !is_told && self.me() != NodeId(0)
     }
 
     /// A node's thread may go on that has asked another node, which tells it this through this
@@ -150,7 +127,10 @@ impl Node {
 
     /// Tells what was written here, and then other nodes' threads what they wait for.
     pub(super) fn publish_and_tell(&self, askers: Vec<(Asker, u64)>) {
-        let through_root = !askers.is_empty() && self.publish();
+        if !askers.is_empty() {
+            self.publish();
+        }
+        let through_root = self.me() != NodeId(0);
         for (asker, value) in askers {
             let Asker { node, thread } = asker;
             let published = Frame::Published {

@@ -3,7 +3,7 @@
 use super::{Glance, View};
 use crate::area::Layout;
 use crate::state::State;
-use crate::{Area, Interval, Offer, Placement};
+use crate::{Area, Interval, Placement};
 use fathomp_types::{NodeId, PageId};
 
 /// Pages that are all at one node's home, seen from there or from elsewhere.
@@ -19,8 +19,6 @@ impl Fake {
             state,
             at_home,
             pinned: false,
-            borrowed: false,
-            offer: Offer::Closed,
         };
         Self {
             epoch: 0,
@@ -52,10 +50,6 @@ impl View for Fake {
 
     fn interval(&self) -> Interval {
         Interval(self.epoch)
-    }
-
-    fn is_direct(&self) -> bool {
-        true
     }
 
     fn page(&self, page: PageId) -> Option<Glance> {

@@ -1,20 +1,16 @@
 //! What happened before will happen again.
 
 use super::lease::LeaseHistory;
-use super::loan::LoanHistory;
 use super::locks::LockHistory;
 use super::refetch::RefetchHistory;
 use super::reread::CopyHistory;
 use super::rhythm::Rhythm;
 use super::runs::{Run, RunHistory};
-use super::{
-    Access, Afterwards, Arrival, Event, Glance, Guess, Lease, Limits, Plan, Release, Settled,
-    Streams, View, Why,
-};
+use super::{Access, Arrival, Event, Glance, Guess, Lease, Limits, Release, Streams, View, Why};
 use crate::area::{Layout, Place};
 use crate::state::State;
 use crate::table::Table;
-use crate::{Interval, LockId};
+use crate::{Interval, LockId, PageRange};
 use fathomp_types::PageId;
 use std::collections::BTreeMap;
 
@@ -28,10 +24,6 @@ pub(super) struct Habits {
     pub(super) runs: Vec<Run>,
     /// Pages at home here that others have fetched and that may be taken back.
     pub(super) served: Vec<PageId>,
-    /// Pages at home here that are to be watched after the next barrier.
-    pub(super) probed: Vec<PageId>,
-    /// The same, of those that others will want to keep then.
-    pub(super) written_next: Vec<PageId>,
     /// Pages that are to be fetched again before these epochs begin.
     pub(super) due: BTreeMap<u32, Vec<PageId>>,
     /// The last interval of the epoch before.
@@ -45,7 +37,6 @@ pub(super) struct History {
     pub(super) copy: CopyHistory,
     pub(super) refetch: RefetchHistory,
     pub(super) run: RunHistory,
-    pub(super) loan: LoanHistory,
     pub(super) lease: LeaseHistory,
     /// At its home: when it is written and fetched.
     pub(super) rhythm: Rhythm,
@@ -65,8 +56,6 @@ impl Habits {
             streams: Streams::default(),
             runs: Vec::new(),
             served: Vec::new(),
-            probed: Vec::new(),
-            written_next: Vec::new(),
             due: BTreeMap::new(),
             begun: Interval::default(),
             locks: LockHistory::new(limits.keep_lock_after),
@@ -94,7 +83,7 @@ impl Habits {
     pub(super) fn fetch_again(&mut self, view: &dyn View) -> Vec<PageId> {
         let later = self.due.split_off(&(view.epoch() + 2));
         let due = std::mem::replace(&mut self.due, later);
-        if view.is_direct() || self.limits.prefetch <= 1 {
+        if self.limits.prefetch <= 1 {
             return Vec::new();
         }
         let is_missing = |page: &PageId| {
@@ -111,22 +100,16 @@ impl Habits {
 }
 
 impl Guess for Habits {
-    fn on_fault(&mut self, page: PageId, access: Access, view: &dyn View) -> Plan {
+    fn on_fault(&mut self, page: PageId, access: Access, view: &dyn View) -> PageRange {
         let is_here = view.page(page).is_some_and(|glance| glance.is_readable());
         match is_here {
-            true => Plan {
-                pages: self.plan_writes(page, view),
-                borrow: false,
-            },
+            true => self.plan_writes(page, view),
             false => self.plan_fetch(page, access, view),
         }
     }
 
     fn on_arrival(&mut self, arrival: &Arrival, view: &dyn View) -> bool {
-        let borrowed = view.page(arrival.page).is_some_and(|page| page.borrowed);
-        let worth = self.is_worth_borrowing(arrival.page, view);
         let history = self.pages.entry(arrival.page);
-        history.loan.arrived(borrowed && !worth);
         history.refetch.arrived(view.epoch());
         history.copy.arrived(arrival, view.epoch(), view.interval()) && self.limits.expect_writes
     }
@@ -139,9 +122,7 @@ impl Guess for Habits {
                 continue;
             };
             let history = self.pages.entry(page);
-            if glance.borrowed {
-                history.loan.written(view.epoch());
-            } else if release.may_lease && after > 0 && !glance.pinned {
+            if release.may_lease && after > 0 && !glance.pinned {
                 due.extend(history.lease.told(now, begun, after).then_some(page));
             }
         }
@@ -156,22 +137,17 @@ impl Guess for Habits {
         self.take_back(view)
     }
 
-    fn after_barrier(&mut self, barrier: &Settled, view: &dyn View) -> Afterwards {
+    fn after_barrier(&mut self, settled: &[PageId], view: &dyn View) -> Vec<PageId> {
         self.begun = view.interval();
-        Afterwards {
-            fetch: self.fetch_again(view),
-            ..self.watch_or_lend(barrier, view)
+        for page in settled {
+            self.pages.entry(*page).rhythm.settled();
         }
+        self.fetch_again(view)
     }
 
     fn note(&mut self, event: Event, view: &dyn View) {
         let (epoch, now) = (view.epoch(), view.interval());
         match event {
-            Event::Asked { from, pages } => {
-                for page in pages.iter() {
-                    self.pages.entry(page).loan.asked(from, pages.len(), epoch);
-                }
-            }
             Event::Written(page) => {
                 let history = self.pages.entry(page);
                 history.run.written();
@@ -182,22 +158,17 @@ impl Guess for Habits {
             }
             Event::Compared => self.end_runs(view),
             Event::Dropped(page, why) => {
-                let borrowed = view.page(page).is_some_and(|page| page.borrowed);
                 let history = self.pages.entry(page);
                 if why == Why::News && history.copy.came_ahead(epoch) {
                     // Another node writes it in the same epoch.
                     history.refetch.unwanted();
                 }
                 history.copy.dropped(why != Why::Lease);
-                if why == Why::ManyWriters && !borrowed {
-                    history.loan.contended();
-                }
                 if why == Why::TakenBack {
                     // Its home writes it in the next one.
                     self.was_dropped(page, epoch + 1);
                 }
             }
-            Event::Returned(page) => self.pages.entry(page).loan.returned(epoch),
             Event::WrittenElsewhere(page) => self.pages.entry(page).lease.written_elsewhere(),
             Event::ToldAtBarrier(page, several) => {
                 self.was_told_at_barrier(page, epoch);
@@ -206,7 +177,6 @@ impl Guess for Habits {
                 }
             }
             Event::Served(page) => self.was_served(page, view),
-            Event::Lent(page) => self.was_lent(page),
             Event::LockWanted(lock) => self.locks.wanted(lock),
             Event::Lease(page, lease) => {
                 let history = &mut self.pages.entry(page).lease;

@@ -1,6 +1,6 @@
 //! What a node does ahead of time because it will probably be of use: fetching several pages
-//! at once, borrowing them, opening pages to writes before they fault, watching or lending
-//! pages after a barrier, asking for leases.
+//! at once, opening pages to writes before they fault, taking copies back at a barrier, asking
+//! for leases.
 //!
 //! The [home-based protocol](crate::home) puts a few questions to a [`Guess`] and tells it
 //! what happens ([`Event`]). It carries out as much of an answer as is possible at that
@@ -13,7 +13,6 @@ mod direction;
 mod fake;
 mod habits;
 mod lease;
-mod loan;
 mod locks;
 mod random;
 mod refetch;
@@ -24,7 +23,7 @@ mod streams;
 
 use crate::area::Layout;
 use crate::state::State;
-use crate::{Access, Interval, LockId, Offer, PageRange};
+use crate::{Access, Interval, LockId, PageRange};
 use fathomp_types::{NodeId, PageId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -84,8 +83,9 @@ impl Guessing {
 /// Answers a protocol's questions. All answers are proposals: what is not possible is left out.
 pub(crate) trait Guess: Debug + Send + Sync {
     /// A thread faulted at `page`, which is missing here ([`State::Untouched`]) or not open to
-    /// writes ([`State::Shared`], [`State::Clean`]). What to do about other pages, too?
-    fn on_fault(&mut self, page: PageId, access: Access, view: &dyn View) -> Plan;
+    /// writes ([`State::Shared`], [`State::Clean`]). Which pages to fetch, or to open to writes,
+    /// together with it? It is one of them.
+    fn on_fault(&mut self, page: PageId, access: Access, view: &dyn View) -> PageRange;
 
     /// A copy has arrived. Will it be written? Then it gets a twin, and writing it is no fault.
     fn on_arrival(&mut self, arrival: &Arrival, view: &dyn View) -> bool;
@@ -98,9 +98,9 @@ pub(crate) trait Guess: Debug + Send + Sync {
     /// will be written here next? All copies of those are given up at the barrier.
     fn before_barrier(&mut self, view: &dyn View) -> Vec<PageId>;
 
-    /// A barrier is over. What becomes of pages at home here of which nobody has a copy, and
-    /// which pages that are not here are wanted again?
-    fn after_barrier(&mut self, barrier: &Settled, view: &dyn View) -> Afterwards;
+    /// A barrier is over, which leaves these pages at home here with no copies elsewhere. Which
+    /// pages at home elsewhere are to be fetched at once, before a thread misses them?
+    fn after_barrier(&mut self, settled: &[PageId], view: &dyn View) -> Vec<PageId>;
 
     /// A thread gives a lock back. Is its node to keep it, since its threads will take it again
     /// before other nodes want it?
@@ -121,8 +121,6 @@ pub(crate) trait View {
     fn epoch(&self) -> u32;
     /// The last interval of this node that has ended.
     fn interval(&self) -> Interval;
-    /// Whether nodes can borrow pages out of each other's memory.
-    fn is_direct(&self) -> bool;
     /// A page; nothing if there is none of that number.
     fn page(&self, page: PageId) -> Option<Glance>;
     /// Whether `next` can be dealt with like `page`, at which a thread faults.
@@ -136,10 +134,6 @@ pub(crate) struct Glance {
     /// It is at home at this node.
     pub(crate) at_home: bool,
     pub(crate) pinned: bool,
-    /// The copy here is borrowed.
-    pub(crate) borrowed: bool,
-    /// At home here.
-    pub(crate) offer: Offer,
 }
 
 impl Glance {
@@ -149,34 +143,18 @@ impl Glance {
     }
 }
 
-/// What to do at a fault.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
-    /// Pages to fetch, or to open to writes, together with the one at which a thread faulted,
-    /// which is one of them.
-    pub(crate) pages: PageRange,
-    /// Whether borrowed copies will do, of pages that are fetched.
-    pub(crate) borrow: bool,
-}
-
-impl Plan {
-    /// What of it is possible at a fault at `page`: those of its pages that follow each other
-    /// around that one and can be dealt with like it.
-    pub(crate) fn possible(self, page: PageId, view: &dyn View) -> Self {
-        let goes_with = |next: &u32| view.goes_with(page, PageId(*next));
-        let end = u32::try_from(self.pages.end()).unwrap_or(u32::MAX);
-        let first = (self.pages.first().0..page.0)
-            .rev()
-            .take_while(goes_with)
-            .last();
-        let last = (page.0..end).skip(1).take_while(goes_with).last();
-        let (first, last) = (first.unwrap_or(page.0), last.unwrap_or(page.0));
-        let pages = PageRange::new(PageId(first), last - first + 1);
-        Self {
-            pages: pages.unwrap_or(page.into()),
-            ..self
-        }
-    }
+/// What of a plan is possible at a fault at `page`: those of its pages that follow each other
+/// around that one and can be dealt with like it.
+pub(crate) fn possible(planned: PageRange, page: PageId, view: &dyn View) -> PageRange {
+    let goes_with = |next: &u32| view.goes_with(page, PageId(*next));
+    let end = u32::try_from(planned.end()).unwrap_or(u32::MAX);
+    let first = (planned.first().0..page.0)
+        .rev()
+        .take_while(goes_with)
+        .last();
+    let last = (page.0..end).skip(1).take_while(goes_with).last();
+    let (first, last) = (first.unwrap_or(page.0), last.unwrap_or(page.0));
+    PageRange::new(PageId(first), last - first + 1).unwrap_or(page.into())
 }
 
 /// A copy that has arrived.
@@ -200,36 +178,9 @@ pub(crate) struct Release<'a> {
     pub(crate) may_lease: bool,
 }
 
-/// What a barrier leaves at home here with no copies elsewhere.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settled<'a> {
-    /// Pages that were written in the epoch that is over, or, if true, will be in the next one
-    /// as [`Guess::before_barrier`] said.
-    pub(crate) pages: &'a [(PageId, bool)],
-    /// Pages that are offered to be updated, and since which epoch. They go on being so unless
-    /// they are to be watched or lent.
-    pub(crate) updated: &'a [(PageId, u32)],
-}
-
-/// What is to be done after a barrier. Pages at home here that are not named are left as they
-/// are, or, if [settled](Settled), unwatched and not offered to other nodes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Afterwards {
-    /// To be watched, so that others can keep copies. This counts more than `lend`.
-    pub(crate) watch: Vec<PageId>,
-    /// To be lent: written here unnoticed, so that others can borrow them only.
-    pub(crate) lend: Vec<PageId>,
-    /// Threads here write these next: what makes that quicker is to be done.
-    pub(crate) prepare: Vec<PageId>,
-    /// At home elsewhere: to be fetched at once, before a thread misses them.
-    pub(crate) fetch: Vec<PageId>,
-}
-
 /// What happened to a page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    /// These were asked for because `from` is missing.
-    Asked { from: PageId, pages: PageRange },
     /// A copy here, or a watched page at home here, is written; its state is still the one
     /// before.
     Written(PageId),
@@ -238,16 +189,12 @@ pub(crate) enum Event {
     Compared,
     /// A copy here becomes invalid; its state is still the one before.
     Dropped(PageId, Why),
-    /// A borrowed copy is given back before a barrier.
-    Returned(PageId),
     /// Another node has written it, as a notice says.
     WrittenElsewhere(PageId),
     /// A barrier tells that it was written in the epoch that is over; if true, by several nodes.
     ToldAtBarrier(PageId, bool),
-    /// Another node fetched it from here; its state and offer are still those before.
+    /// Another node fetched it from here; its state is still the one before.
     Served(PageId),
-    /// Another node borrowed it from here.
-    Lent(PageId),
     /// About being alone with a page.
     Lease(PageId, Lease),
     /// Another node wants a lock that this node has.
@@ -257,7 +204,7 @@ pub(crate) enum Event {
 /// Why a copy becomes invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Others wrote the page, or it is a borrowed one.
+    /// Others wrote the page.
     News,
     /// Several nodes wrote the page before a barrier.
     ManyWriters,
@@ -314,11 +261,8 @@ impl Hash for Guesses {
 struct Nothing;
 
 impl Guess for Nothing {
-    fn on_fault(&mut self, page: PageId, _: Access, _: &dyn View) -> Plan {
-        Plan {
-            pages: page.into(),
-            borrow: false,
-        }
+    fn on_fault(&mut self, page: PageId, _: Access, _: &dyn View) -> PageRange {
+        page.into()
     }
 
     fn on_arrival(&mut self, _: &Arrival, _: &dyn View) -> bool {
@@ -333,8 +277,8 @@ impl Guess for Nothing {
         Vec::new()
     }
 
-    fn after_barrier(&mut self, _: &Settled, _: &dyn View) -> Afterwards {
-        Afterwards::default()
+    fn after_barrier(&mut self, _: &[PageId], _: &dyn View) -> Vec<PageId> {
+        Vec::new()
     }
 
     fn note(&mut self, _: Event, _: &dyn View) {}

@@ -1,6 +1,6 @@
 //! Answers drawn at random, to show that no answer makes results wrong.
 
-use super::{Access, Afterwards, Arrival, Event, Guess, Plan, Release, Settled, View};
+use super::{Access, Arrival, Event, Guess, Release, View};
 use crate::{LockId, PageRange};
 use fathomp_types::{NodeId, PageId};
 
@@ -14,12 +14,9 @@ const OTHERS_MAX: u32 = 3;
 pub(super) struct Random {
     state: u64,
     pages: u32,
-    borrows: Odds,
     expects: Odds,
     leases: Odds,
     takes_back: Odds,
-    watches: Odds,
-    lends: Odds,
     fetches: Odds,
 }
 
@@ -32,23 +29,17 @@ impl Random {
         let mut this = Self {
             state: seed ^ u64::from(me.0) << 48,
             pages,
-            borrows: Odds(0),
             expects: Odds(0),
             leases: Odds(0),
             takes_back: Odds(0),
-            watches: Odds(0),
-            lends: Odds(0),
             fetches: Odds(0),
         };
-        for at in 0..7 {
+        for at in 0..4 {
             let odds = Odds(this.below(9));
             match at {
-                0 => this.borrows = odds,
-                1 => this.expects = odds,
-                2 => this.leases = odds,
-                3 => this.takes_back = odds,
-                4 => this.watches = odds,
-                5 => this.lends = odds,
+                0 => this.expects = odds,
+                1 => this.leases = odds,
+                2 => this.takes_back = odds,
                 _ => this.fetches = odds,
             }
         }
@@ -85,14 +76,11 @@ impl Random {
 }
 
 impl Guess for Random {
-    fn on_fault(&mut self, page: PageId, _: Access, _: &dyn View) -> Plan {
+    fn on_fault(&mut self, page: PageId, _: Access, _: &dyn View) -> PageRange {
         let before = self.below(AROUND_MAX + 1);
         let first = PageId(page.0.saturating_sub(before));
         let pages = page.0 - first.0 + 1 + self.below(AROUND_MAX + 1);
-        Plan {
-            pages: PageRange::new(first, pages).unwrap_or(page.into()),
-            borrow: self.draws(self.borrows),
-        }
+        PageRange::new(first, pages).unwrap_or(page.into())
     }
 
     fn on_arrival(&mut self, _: &Arrival, _: &dyn View) -> bool {
@@ -107,16 +95,8 @@ impl Guess for Random {
         self.some_of((0..self.pages).map(PageId), self.takes_back)
     }
 
-    fn after_barrier(&mut self, barrier: &Settled, _: &dyn View) -> Afterwards {
-        let settled = barrier.pages.iter().map(|(page, _)| *page);
-        let updated = barrier.updated.iter().map(|(page, _)| *page);
-        let pages: Vec<_> = settled.chain(updated).collect();
-        Afterwards {
-            watch: self.some_of(pages.iter().copied(), self.watches),
-            lend: self.some_of(pages.iter().copied(), self.lends),
-            prepare: self.others(),
-            fetch: self.some_of((0..self.pages).map(PageId), self.fetches),
-        }
+    fn after_barrier(&mut self, _: &[PageId], _: &dyn View) -> Vec<PageId> {
+        self.some_of((0..self.pages).map(PageId), self.fetches)
     }
 
     fn keeps_lock(&mut self, _: LockId) -> bool {

@@ -1,15 +1,15 @@
 //! Copies that come again: which pages are fetched together, and which will be written.
 
 use super::habits::Habits;
-use super::{Access, Arrival, Plan, View};
-use crate::Interval;
+use super::{Access, Arrival, View};
+use crate::{Interval, PageRange};
 use fathomp_types::PageId;
 
 /// How many copies are expected to be written after one was: there may be a phase that only
 /// reads in between.
 const WRITES: u8 = 2;
 
-/// Pages that are fetched by message when a thread reads where nobody went before: a round trip
+/// Pages that are fetched when a thread reads where nobody went before: a round trip
 /// takes as long as sending some ten pages.
 const BEGIN: u32 = 4;
 
@@ -110,34 +110,20 @@ impl Habits {
     }
 
     /// `page`, and what is worth fetching with it.
-    pub(super) fn plan_fetch(&mut self, page: PageId, access: Access, view: &dyn View) -> Plan {
-        let (epoch, most) = (view.epoch(), self.limits.prefetch);
-        let borrow = self.is_worth_borrowing(page, view);
-        if self.pages.get(page).loan.is_updated() {
-            // It is given back at the next update, as its neighbours would be.
-            let pages = page.into();
-            return Plan { pages, borrow };
-        }
-        let many = borrow && access == Access::Read && view.is_direct() && most > 1;
-        let run = many.then(|| self.worth_borrowing(page, view));
+    pub(super) fn plan_fetch(
+        &mut self,
+        page: PageId,
+        access: Access,
+        view: &dyn View,
+    ) -> PageRange {
         let table = &self.pages;
         let wanted = |next: PageId| {
             let history = view.goes_with(page, next).then(|| table.get(next))?;
-            let alike = history.loan.is_worth_it(epoch) == borrow;
-            let again = history.copy.is_wanted(access).filter(|_| alike);
+            let again = history.copy.is_wanted(access);
             again.map(|again| again && !history.refetch.is_left_out())
         };
-        let pages = match run {
-            Some((way, number)) => way.run(page, number, |next| wanted(next).is_some()),
-            None => {
-                let begin = match view.is_direct() {
-                    true => 1,
-                    false => BEGIN,
-                };
-                self.streams.worth_fetching(page, begin, most, wanted)
-            }
-        };
-        Plan { pages, borrow }
+        let most = self.limits.prefetch;
+        self.streams.worth_fetching(page, BEGIN, most, wanted)
     }
 }
 
@@ -150,18 +136,15 @@ mod tests {
 
     #[test]
     fn a_thread_that_writes_wants_what_was_written_before() {
-        let view = Fake::new(8, false, State::Untouched);
+        let view = Fake::new(16, false, State::Untouched);
         let mut habits = Habits::new(Limits::default(), view.layout());
-        for page in 0..8 {
+        for page in 0..16 {
             let history = habits.pages.entry(PageId(page));
-            // So that pages are asked for, not borrowed.
-            history.loan.returned(0);
-            history.loan.returned(0);
             history.copy.missed = true;
-            history.copy.writes = u8::from(page < 4);
+            history.copy.writes = u8::from(page < 8);
         }
-        let mut fetched = |access| habits.on_fault(PageId(1), access, &view).pages.end();
-        assert_eq!([Access::Write, Access::Read].map(&mut fetched), [4, 8]);
+        let mut fetched = |access| habits.on_fault(PageId(1), access, &view).end();
+        assert_eq!([Access::Write, Access::Read].map(&mut fetched), [8, 16]);
     }
 
     #[test]

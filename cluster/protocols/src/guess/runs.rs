@@ -158,7 +158,7 @@ mod tests {
                 if !is_open {
                     let plan = habits.on_fault(page, Access::Write, view);
                     habits.note(Event::Written(page), view);
-                    let ahead = plan.pages.iter().filter(|ahead| *ahead != page);
+                    let ahead = plan.iter().filter(|ahead| *ahead != page);
                     for ahead in ahead {
                         view.set(ahead, State::Foreseen);
                         opened.push(ahead.0);

@@ -4,7 +4,7 @@
 use super::{Actions, Home};
 use crate::guess::Event;
 use crate::state::State;
-use crate::{Access, Action, Body, Offer, PageRange, PageSet, Protection, Violation};
+use crate::{Access, Action, Body, PageRange, PageSet, Protection, Violation};
 use fathomp_types::PageId;
 
 impl<B: Clone + Body> Home<B> {
@@ -14,7 +14,7 @@ impl<B: Clone + Body> Home<B> {
         if self.watches_all || self.order.is_at_barrier() {
             return Vec::new();
         }
-        let pages = self.planned(page, Access::Write).pages;
+        let pages = self.planned(page, Access::Write);
         let at_home = self.table.get(page).state == State::Shared;
         let sides = [
             PageRange::new(pages.first(), page.0 - pages.first().0),
@@ -22,11 +22,9 @@ impl<B: Clone + Body> Home<B> {
         ];
         let sides: Vec<_> = sides.into_iter().flatten().collect();
         for &pages in &sides {
-            let mut is_new_offer = false;
             for page in pages.iter() {
                 if at_home {
                     self.table.entry(page).state = State::Foreseen;
-                    is_new_offer |= self.offer(page, Offer::Twinned);
                 } else {
                     self.table.entry(page).state = State::Expected;
                     self.expected += 1;
@@ -34,9 +32,6 @@ impl<B: Clone + Body> Home<B> {
             }
             if at_home {
                 self.opened_ahead.push(pages);
-            }
-            if is_new_offer {
-                actions.push(Action::Offer(pages, Offer::Twinned));
             }
             actions.push(Action::Foresee(pages));
         }
@@ -68,21 +63,18 @@ impl<B: Clone + Body> Home<B> {
         Ok(())
     }
 
-    /// Pages at home here that were opened ahead are watched and offered as before. Copies stay
-    /// as they are: they may be written later.
+    /// Pages at home here that were opened ahead are watched as before. Copies stay as they are:
+    /// they may be written later.
     fn close_ahead(&mut self, actions: &mut Actions<B>) {
-        let mut offered = Vec::new();
         for pages in std::mem::take(&mut self.opened_ahead) {
             for page in pages.iter() {
                 let entry = self.table.entry(page);
                 if entry.state == State::Foreseen {
                     entry.state = State::Shared;
                 }
-                offered.extend((entry.offer == Offer::Twinned).then_some(page));
                 actions.push(Action::DropTwin(page));
             }
         }
-        self.open_all(offered.into_iter(), actions);
     }
 
     /// A copy that was not written will not be.
@@ -117,16 +109,13 @@ mod tests {
             pages: 4,
             home: Placement::At(NodeId(0)),
         };
-        let mut config = Config::usual(2, vec![area], false, false);
-        config.direct = true;
+        let config = Config::usual(2, vec![area], false, false);
         let mut home = Home::<u32>::new(NodeId(0), config).unwrap();
         let all = PageRange::new(PageId(0), 4).unwrap();
         let mut actions = Vec::new();
         for page in all.iter() {
             home.table.entry(page).state = State::Shared;
         }
-        home.open_all(all.iter(), &mut actions);
-        let offered = |home: &Home<u32>| [0, 1, 2].map(|page| home.table.get(PageId(page)).offer);
         let mut fault = |home: &mut Home<u32>, page| {
             let (thread, access, page) = (ThreadId(0), Access::Write, PageId(page));
             let fault = Input::Fault {
@@ -139,10 +128,7 @@ mod tests {
         fault(&mut home, 0);
         fault(&mut home, 1);
         let foreseen = Action::Foresee(PageId(2).into());
-        let offer = Action::Offer(PageId(2).into(), Offer::Twinned);
-        let place = |what| actions.iter().position(|action| *action == what).unwrap();
-        assert!(place(offer) < place(foreseen));
-        assert_eq!(offered(&home), [Offer::Open, Offer::Open, Offer::Twinned]);
+        assert!(actions.contains(&foreseen));
         // Another node fetches it: then it is told.
         let (epoch, need) = (0, Vec::new());
         let message = Message::Fetch {
@@ -160,6 +146,5 @@ mod tests {
             notice.pages.iter().collect::<Vec<_>>(),
             [0, 1, 2].map(PageId)
         );
-        assert_eq!(offered(&home), [Offer::Open; 3]);
     }
 }

@@ -44,19 +44,11 @@ impl<B: Clone + Body> Home<B> {
             return Ok(());
         };
         let taken_back = self.take_back();
-        self.end_leases(actions);
+        self.end_leases();
         let closed = self.close_interval(false, false, actions);
         let (last, kept) = closed.map_or((None, None), |closed| {
-            let Closed {
-                notice,
-                away: mut pages,
-                ..
-            } = closed;
-            let interval = notice.interval;
-            // Homes of pages that were only changed wait for the end of the interval.
-            pages.retain(|home, pages| {
-                pages.is_empty() || self.send_borrowed(*home, interval, pages, actions)
-            });
+            let Closed { notice, away, .. } = closed;
+            let (interval, pages) = (notice.interval, away);
             (Some(notice), Some(Kept { interval, pages }))
         });
         self.kept = kept;
@@ -87,23 +79,6 @@ impl<B: Clone + Body> Home<B> {
             first: false,
             knew: Vec::new(),
         })
-    }
-
-    /// Sends diffs of pages that will not move here. True if there are others.
-    fn send_borrowed(
-        &self,
-        home: NodeId,
-        interval: Interval,
-        pages: &mut Vec<PageId>,
-        actions: &mut Actions<B>,
-    ) -> bool {
-        let is_borrowed = |page: &mut _| self.table.get(*page).borrowed;
-        let borrowed: Vec<_> = pages.extract_if(.., is_borrowed).collect();
-        let others = !pages.is_empty();
-        if !borrowed.is_empty() {
-            self.send_diffs(home, interval, &borrowed, others, actions);
-        }
-        others
     }
 
     /// What this node wrote in this epoch and was not asked for before, a notice for
@@ -154,8 +129,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Others have been told of the last interval before the barrier ends, by one of the
-    /// `actions` from the `first` on: they may fetch pages of it. Diffs come first. A node
-    /// that has read of an interval in a log waits for them, and is not told when they are brought.
+    /// `actions` from the `first` on: they may fetch pages of it. Diffs come first.
     pub(super) fn send_kept_if_told(&mut self, first: usize, actions: &mut Actions<B>) {
         if !self.order.keeps_last_to_itself() {
             let mut diffs = Vec::new();
@@ -231,20 +205,18 @@ impl<B: Clone + Body> Home<B> {
         }
         let (returned, waiting) = self.come_home();
         faults.extend(waiting);
-        let first = actions.len();
         let mut settled = Vec::new();
         for stretch in written(&notices) {
             self.balance(stretch, &mut settled, actions);
         }
         let wanted = self.settle_pages(&settled, actions);
         self.watch_returned(returned, actions);
-        self.give_all_back(actions);
-        self.tell_offers(first, actions);
         let thread = self.order.leave_barrier(&notices);
         self.start = self.order.seen.clone();
         self.need.clear();
         self.own.clear();
-        self.refuse_parked(actions);
+        // Fetches that the barrier has overtaken are made anew.
+        self.parked.clear();
         self.versions.clear();
         self.forget_what_was_shown();
         self.order.learn_again(actions);
@@ -272,11 +244,6 @@ impl<B: Clone + Body> Home<B> {
             lost.extend((untouched && entry.home != me).then_some((*page, entry.home)));
             !(untouched && entry.home == me)
         });
-        let has_twin = |page: &PageId| {
-            let entry = self.table.get(*page);
-            entry.state == State::Dirty && entry.home == me
-        };
-        self.has_twins = self.dirty.iter().any(has_twin);
         if !lost.is_empty() {
             let notice = self.end_interval(actions);
             self.order.exchange(Request::Publish, notice, actions);
@@ -291,12 +258,7 @@ impl<B: Clone + Body> Home<B> {
     /// that stays valid beside the home's is that of a node that alone wrote. (A
     /// copy fetched after the last write would be up to date as well, but the
     /// home could not know of it and would have to keep watching its own writes.)
-    fn balance(
-        &mut self,
-        stretch: Stretch,
-        settled: &mut Vec<(PageId, bool)>,
-        actions: &mut Actions<B>,
-    ) {
+    fn balance(&mut self, stretch: Stretch, settled: &mut Vec<PageId>, actions: &mut Actions<B>) {
         let Stretch {
             pages,
             writers,
@@ -333,7 +295,7 @@ impl<B: Clone + Body> Home<B> {
         &mut self,
         page: PageId,
         stretch: Stretch,
-        settled: &mut Vec<(PageId, bool)>,
+        settled: &mut Vec<PageId>,
         actions: &mut Actions<B>,
     ) {
         let Stretch {
@@ -358,12 +320,9 @@ impl<B: Clone + Body> Home<B> {
             let exclusive = entry.home != home || keeper.is_none();
             if exclusive && !entry.pinned && entry.state != State::Untouched {
                 self.stop_expecting(page, actions);
-                settled.push((page, foreseen));
+                settled.push(page);
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
-            if me == home {
-                self.close(page);
-            }
             let why = match writers {
                 _ if foreseen => Why::TakenBack,
                 Writers::Many => Why::ManyWriters,

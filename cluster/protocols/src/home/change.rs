@@ -1,5 +1,5 @@
-//! Atomic instructions that are carried to their page's home, where nodes do not reach each
-//! other's memory: one message there, one back with the word as it was.
+//! Atomic instructions that are carried to their page's home: one message there, one back with
+//! the word as it was.
 //!
 //! A thread that sees what such a change wrote must see what was written before it. So a node
 //! ends its open interval first, if it has written anything otherwise, and says with the change
@@ -176,6 +176,15 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
+    /// Refuses what nobody will ever receive or know of.
+    pub(super) fn check_nodes(&self, from: NodeId, versions: &[Version]) -> Result<(), Violation> {
+        let mut nodes = versions.iter().map(|(node, _)| node.0);
+        match nodes.all(|node| node < self.config.nodes) {
+            true => Ok(()),
+            false => Err(peer(from, "tells of a node that does not exist")),
+        }
+    }
+
     /// The home of a page has changed it for a thread here.
     pub(super) fn changed(
         &mut self,
@@ -220,7 +229,7 @@ impl<B: Clone + Body> Home<B> {
             return None;
         }
         let has_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
-        if !has_copy || entry.borrowed {
+        if !has_copy {
             // A page that is named twice does not move here: it is not here.
             own.pages.push(page);
         }

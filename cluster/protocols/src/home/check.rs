@@ -3,7 +3,7 @@
 use super::Home;
 use super::page::Entry;
 use crate::state::State;
-use crate::{Body, Interval, Offer};
+use crate::{Body, Interval};
 use fathomp_types::PageId;
 
 /// Says so if something does not hold.
@@ -19,7 +19,6 @@ impl<B: Clone + Body> Home<B> {
         for (page, entry) in self.table.entries() {
             let say = |what| format!("page {} ({entry:?}): {what}", page.0);
             self.check_state(page, entry).map_err(say)?;
-            self.check_offer(page, entry).map_err(say)?;
         }
         self.check_lists()?;
         self.check_postponed()?;
@@ -54,17 +53,8 @@ impl<B: Clone + Body> Home<B> {
             "nobody remembers that it was opened ahead",
         )?;
         holds(
-            entry.state != State::Dirty || !at_home || self.has_twins,
-            "it has a twin that is not known of",
-        )?;
-        holds(
             (entry.state == State::Leased) == self.is_away(page),
             "it is leased to another node, or is not, unlike its state says",
-        )?;
-        let has_copy = entry.state != State::Untouched && !at_home;
-        holds(
-            !entry.borrowed || has_copy && self.borrowed.contains(&page),
-            "it is borrowed and nobody remembers to give it back",
         )?;
         let own = self.own.get(&entry.home);
         holds(
@@ -91,60 +81,12 @@ impl<B: Clone + Body> Home<B> {
         )
     }
 
-    /// Others may keep a page only while its home notices writes.
-    fn check_offer(&self, page: PageId, entry: &Entry) -> Result<(), String> {
-        let fits = match entry.offer {
-            Offer::Closed => true,
-            Offer::Open => match entry.state {
-                State::Shared | State::Written => true,
-                // Written at a barrier, with a twin: diffs come by message.
-                State::Dirty => self.has_twins,
-                _ => false,
-            },
-            Offer::Lent => match entry.state {
-                State::Untouched => true,
-                State::Written if entry.pinned => true,
-                // Borrowed copies are given back whether writes are noticed or not.
-                State::Shared | State::Written | State::Dirty => self.config.watch_home,
-                _ => false,
-            },
-            Offer::Twinned => {
-                matches!(entry.state, State::Foreseen | State::Written)
-                    && self.opened_ahead.iter().any(|pages| pages.contains(page))
-            }
-            Offer::Reserved => matches!(entry.state, State::Shared | State::Written),
-            Offer::Updated => entry.state == State::Shared && self.updating.is_offered(page),
-        };
-        let offered = entry.offer != Offer::Closed;
-        holds(fits, "its offer does not go with its state")?;
-        holds(
-            !offered || entry.home == self.me && self.config.is_direct(),
-            "it is offered though it cannot be taken from here",
-        )?;
-        holds(
-            entry.state != State::Foreseen
-                || !self.config.is_direct()
-                || entry.offer == Offer::Twinned,
-            "others may take it though a twin tells of writes",
-        )
-    }
-
     fn check_lists(&self) -> Result<(), String> {
-        let entries = || self.table.entries().map(|(_, entry)| entry);
-        let expected = entries().filter(|entry| entry.state == State::Expected);
+        let entries = self.table.entries().map(|(_, entry)| entry);
+        let expected = entries.filter(|entry| entry.state == State::Expected);
         holds(
             expected.count() == self.expected,
             "the number of expected copies is wrong",
-        )?;
-        let with_twins =
-            entries().any(|entry| entry.state == State::Dirty && entry.home == self.me);
-        holds(
-            with_twins == self.has_twins,
-            "pages at home have twins, or do not, unlike it is known",
-        )?;
-        holds(
-            self.offers.is_empty(),
-            "others have not been told what they may take",
         )?;
         let waits = |parked: &super::Parked| {
             parked.pages().any(|page| self.is_away(page)) || !self.has_received(parked.need())
@@ -169,7 +111,7 @@ impl<B: Clone + Body> Home<B> {
             let entry = self.table.get(page);
             let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
             holds(
-                is_copy && entry.home != self.me && !entry.borrowed,
+                is_copy && entry.home != self.me,
                 "a page is leased that is not here to be kept",
             )?;
         }

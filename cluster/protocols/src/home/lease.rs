@@ -11,7 +11,7 @@ use crate::guess::{Event, Lease, Why};
 use crate::message::{Message, Request, Term};
 use crate::order::peer;
 use crate::state::State;
-use crate::{Access, Action, Body, Offer, PageRange, PageSet, Protection, Violation};
+use crate::{Access, Action, Body, PageRange, PageSet, Protection, Violation};
 use fathomp_types::{NodeId, PageId, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +92,7 @@ impl<B: Clone + Body> Home<B> {
         pages.retain(|page| self.exists(*page));
         pages.retain(|page| {
             let entry = self.table.get(*page);
-            !entry.pinned && !entry.borrowed
+            !entry.pinned
         });
         if pages.is_empty() || self.order.comes_to_barrier() {
             return;
@@ -179,7 +179,7 @@ impl<B: Clone + Body> Home<B> {
             _ => false,
         };
         let wanted = |parked: &super::Parked| parked.is_about(page);
-        let here = entry.home == self.me && !entry.pinned && entry.offer.admits_diffs();
+        let here = entry.home == self.me && !entry.pinned;
         here && state && !self.parked.iter().any(wanted)
     }
 
@@ -193,9 +193,6 @@ impl<B: Clone + Body> Home<B> {
             !rounds.any(|round| round.pages.contains(page))
         };
         pages.retain(|page| elsewhere(page) && self.can_be_left(*page, alone));
-        let first = actions.len();
-        pages.iter().for_each(|page| self.close(*page));
-        self.tell_offers(first, actions);
         let others = (0..self.config.nodes).map(NodeId);
         let waiting: BTreeSet<_> = others
             .filter(|node| *node != alone && *node != self.me && !pages.is_empty())
@@ -225,13 +222,8 @@ impl<B: Clone + Body> Home<B> {
         if !round.waiting.remove(&from) {
             return Err(peer(from, "drops pages twice"));
         }
-        let others: Vec<_> = round
-            .pages
-            .extract_if(.., |page| pages.binary_search(page).is_err())
-            .collect();
-        let done = round.waiting.is_empty();
-        self.open_again(others, actions);
-        if done {
+        round.pages.retain(|page| pages.binary_search(page).is_ok());
+        if round.waiting.is_empty() {
             self.end_round(alone, actions);
         }
         Ok(())
@@ -242,12 +234,8 @@ impl<B: Clone + Body> Home<B> {
         let Some(round) = self.leasing.rounds.remove(&alone) else {
             return;
         };
-        let (pages, others): (Vec<_>, Vec<_>) = round
-            .pages
-            .into_iter()
-            .partition(|page| self.can_be_left(*page, alone));
-        self.open_again(others, actions);
-        let first = actions.len();
+        let mut pages: Vec<_> = round.pages.into_iter().collect();
+        pages.retain(|page| self.can_be_left(*page, alone));
         for &page in &pages {
             let (state, protection) = match alone == self.me {
                 true => (State::Untouched, self.alone()),
@@ -257,7 +245,6 @@ impl<B: Clone + Body> Home<B> {
             Action::protect(actions, page, protection);
             if alone == self.me {
                 self.note(Event::Lease(page, Lease::Granted));
-                self.lend(page);
             } else {
                 let away = Away {
                     to: alone,
@@ -267,23 +254,12 @@ impl<B: Clone + Body> Home<B> {
                 self.leasing.away.insert(page, away);
             }
         }
-        self.tell_offers(first, actions);
         if alone == self.me {
             // What was written in the open interval need not be told any more.
             self.dirty.retain(|page| pages.binary_search(page).is_err());
         } else {
             self.say(alone, Term::Grant, &pages, actions);
         }
-    }
-
-    /// Others may have pages at home here as before, which were in a round.
-    fn open_again(&mut self, mut pages: Vec<PageId>, actions: &mut Actions<B>) {
-        pages.retain(|page| {
-            let entry = self.table.get(*page);
-            let shared = matches!(entry.state, State::Shared | State::Written);
-            shared && entry.home == self.me && entry.offer == Offer::Closed
-        });
-        self.open_all(pages.into_iter(), actions);
     }
 
     /// A page at home here is fetched: nobody is going to be alone with it.
@@ -362,7 +338,6 @@ impl<B: Clone + Body> Home<B> {
             self.table.entry(page).state = State::Shared;
             Action::protect(actions, page, Protection::Watched);
         }
-        self.open_all(pages.iter().copied(), actions);
         self.serve_parked(actions)?;
         for (thread, page, access) in waiting {
             self.fault(thread, page, access, actions)?;
@@ -395,8 +370,7 @@ impl<B: Clone + Body> Home<B> {
         for &page in pages {
             let entry = self.table.get(page);
             let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
-            // A borrowed copy is given back with the next news.
-            if is_copy && !entry.borrowed {
+            if is_copy {
                 self.note(Event::Lease(page, Lease::Granted));
                 self.leasing.leased.insert(page);
             } else {
@@ -482,8 +456,6 @@ impl<B: Clone + Body> Home<B> {
         for &page in &pages {
             let entry = self.table.get(page);
             match entry.state {
-                // Given back when this node learns of anything.
-                _ if entry.borrowed => {}
                 State::Clean | State::Expected | State::Dirty => {
                     if let Some(own) = self.own.get_mut(&entry.home).filter(|_| entry.noted) {
                         // A page that is named twice does not move here: it is not here.
@@ -491,7 +463,7 @@ impl<B: Clone + Body> Home<B> {
                     }
                     self.drop_copy(page, Why::Lease, actions);
                 }
-                State::Pending => self.give_back_unseen(page, actions),
+                State::Pending => self.drop_unseen(page, actions),
                 _ => {}
             }
         }
@@ -501,16 +473,14 @@ impl<B: Clone + Body> Home<B> {
     // Barriers.
 
     /// This node comes to a barrier: what it has leased is told there.
-    pub(super) fn end_leases(&mut self, actions: &mut Actions<B>) {
+    pub(super) fn end_leases(&mut self) {
         let leased = std::mem::take(&mut self.leasing.leased);
         for page in &leased {
             self.note(Event::Lease(*page, Lease::Ended));
         }
         self.leasing.lapsed = leased;
         self.dirty.append(&mut self.leasing.open);
-        let rounds = std::mem::take(&mut self.leasing.rounds).into_values();
-        let pages = rounds.flat_map(|round| round.pages).collect();
-        self.open_again(pages, actions);
+        self.leasing.rounds.clear();
     }
 
     /// A barrier is over at which everybody has told what he had leased. Threads that wait for
@@ -533,7 +503,7 @@ impl<B: Clone + Body> Home<B> {
         for page in pages {
             let entry = self.table.get(page);
             if entry.home == self.me && entry.state == State::Shared {
-                self.watch(page, actions);
+                Action::protect(actions, page, Protection::Watched);
             }
         }
     }

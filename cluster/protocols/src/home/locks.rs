@@ -1,6 +1,5 @@
-//! Locks that stay at a node whose threads take them again and again, where nodes do not take
-//! them in memory that they share ([`crate::Holder`]): neither taking such a lock nor giving it
-//! back takes a message, and what is written under it is not told.
+//! Locks that stay at a node whose threads take them again and again: neither taking such a lock
+//! nor giving it back takes a message, and what is written under it is not told.
 //!
 //! To the sequencer the node has the lock for longer. Whoever wants it has the sequencer recall
 //! it: then the open interval ends and the lock is given back, at once if no thread has it. All
@@ -14,7 +13,7 @@ impl<B: Clone + Body> Home<B> {
     /// Whether locks can stay here.
     pub(super) fn keeps_locks(&self) -> bool {
         let tells = self.config.loads_acquire || self.watches_all;
-        self.config.keeps_locks && !self.config.direct && !tells
+        self.config.keeps_locks && !tells
     }
 
     /// A thread takes a lock, if it is kept here.
@@ -41,10 +40,6 @@ impl<B: Clone + Body> Home<B> {
 
     /// Another node wants a lock that this node has, as far as the sequencer knows.
     pub(super) fn lock_recalled(&mut self, lock: LockId, actions: &mut Actions<B>) {
-        if self.config.direct {
-            // It is kept in memory that nodes share.
-            return self.give_back_lock(lock, actions);
-        }
         if !self.keeps_locks() {
             // A thread has it, and gives it back.
             return;

@@ -7,13 +7,11 @@
 
 mod ahead;
 mod barrier;
-mod borrow;
 mod carried;
 mod change;
 mod check;
 mod lease;
 mod locks;
-mod offer;
 mod operation;
 mod page;
 mod plan;
@@ -22,7 +20,6 @@ mod release;
 mod settle;
 mod sharing;
 mod shown;
-mod update;
 mod wanted;
 
 use crate::area::Layout;
@@ -31,8 +28,8 @@ use crate::message::{Control, IfLate, Message};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::table::Table;
 use crate::{
-    Action, Admits, Area, AreaError, Body, Committed, Input, Interval, Notice, Operation, PageCopy,
-    PageRange, Protection, Protocol, Seen, Sequenced, Taking, Updates, Violation,
+    Action, Area, AreaError, Body, Input, Interval, Notice, Operation, PageRange, Protection,
+    Protocol, Seen, Violation,
 };
 use carried::{Changer, Changing, Locks, Postponed};
 use fathomp_types::{NodeId, PageId};
@@ -41,7 +38,6 @@ use release::{Arrived, Own};
 use sharing::{Parked, Pending};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
-use update::Updater;
 
 /// What all nodes agree on before they start.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,22 +64,16 @@ pub struct Config {
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
     /// Whether programs execute atomic instructions, which may read what was stored plainly: a
-    /// lock that was taken by an exchange and given back by a store. Where nodes do not reach
-    /// each other's memory, it is remembered what pages [show](shown).
+    /// lock that was taken by an exchange and given back by a store. It is remembered what pages
+    /// [show](shown).
     pub atomics: bool,
-    /// Whether atomic instructions are carried to their page's home, where nodes do not reach each
-    /// other's memory: all of the program's can be. A thread that executes one learns of what
-    /// came before what it found there, and of nothing else: that orders less than if all of
-    /// them took one lock.
+    /// Whether atomic instructions are carried to their page's home: all of the program's can be.
+    /// A thread that executes one learns of what came before what it found there, and of nothing
+    /// else: that orders less than if all of them took one lock.
     pub carries: bool,
-    /// Whether nodes keep locks that their threads take again and again, where they do not take
-    /// them in shared memory: only programs whose threads never just try to take one, which
-    /// might be refused what nobody has.
+    /// Whether nodes keep locks that their threads take again and again: only programs whose
+    /// threads never just try to take one, which might be refused what nobody has.
     pub keeps_locks: bool,
-    /// Whether nodes can take pages out of each other's memory, write diffs into it, and
-    /// reach a log of intervals. If `loads_acquire` is set they must not: what is taken
-    /// does not say what came before it.
-    pub direct: bool,
     /// What is done ahead of time.
     pub guessing: Guessing,
     /// Children of a node in the barrier's tree, at least 1.
@@ -114,7 +104,6 @@ impl Config {
             atomics: true,
             carries: false,
             keeps_locks: false,
-            direct: false,
             guessing: match plain {
                 true => Guessing::Nothing,
                 false => Guessing::Habits(Limits {
@@ -132,11 +121,6 @@ impl Config {
     fn flushes_only_copies(&self) -> bool {
         self.published_steps && !self.loads_acquire
     }
-
-    /// Whether others may take pages by themselves.
-    fn is_direct(&self) -> bool {
-        self.direct && !self.loads_acquire
-    }
 }
 
 type Actions<B> = Vec<Action<B>>;
@@ -151,8 +135,6 @@ pub struct Home<B> {
     start: Seen,
     /// Whose diffs for pages at home here have been applied.
     received: Seen,
-    /// Whose diffs may be part of them.
-    begun: Seen,
     arrived: Vec<Arrived<B>>,
     /// Homes, writers, and the last interval of this epoch in which that writer
     /// wrote a page at home there: what I may have to wait for.
@@ -162,17 +144,10 @@ pub struct Home<B> {
     table: Table<Entry>,
     /// Pages written in the open interval.
     dirty: Vec<PageId>,
-    /// Pages at home here may have twins: they were written while this node was at a
-    /// barrier, in the interval that is open.
-    has_twins: bool,
     /// Number of pages that are [`State::Expected`].
     expected: usize,
     /// Pages at home here that were opened ahead in the open interval.
     opened_ahead: Vec<PageRange>,
-    /// Changes of what others may take that they have yet to be told.
-    offers: offer::Changes,
-    /// Copies here that are borrowed; some may be invalid.
-    borrowed: Vec<PageId>,
     /// Further versions of pages at home here, see [`Entry::version`].
     versions: BTreeMap<PageId, Vec<Version>>,
     /// See [`PageCopy::after`]; of pages that were served in this epoch. Of copies here what
@@ -186,7 +161,6 @@ pub struct Home<B> {
     parked: Vec<Parked>,
     /// Pages to fetch before a thread misses them, in order.
     wanted: VecDeque<PageId>,
-    updating: update::Updating,
     changing: Changing,
     postponed: Postponed,
     locks: Locks,
@@ -213,10 +187,7 @@ impl<B: Clone + Body> Home<B> {
     pub fn new(me: NodeId, config: Config) -> Result<Self, AreaError> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
-        let mut order = Order::new(me, nodes, layout.pages(), config.fan_in, config.log_max);
-        if config.is_direct() {
-            order.share_memory();
-        }
+        let order = Order::new(me, nodes, layout.pages(), config.fan_in, config.log_max);
         let guesses = config.guessing.start(me, &layout);
         let mut this = Self {
             me,
@@ -224,17 +195,13 @@ impl<B: Clone + Body> Home<B> {
             order,
             start: Seen::nothing(nodes),
             received: Seen::nothing(nodes),
-            begun: Seen::nothing(nodes),
             arrived: Vec::new(),
             need: BTreeMap::new(),
             own: BTreeMap::new(),
             table: Table::new(layout),
             dirty: Vec::new(),
-            has_twins: false,
             expected: 0,
             opened_ahead: Vec::new(),
-            offers: offer::Changes::default(),
-            borrowed: Vec::new(),
             versions: BTreeMap::new(),
             after: BTreeMap::new(),
             shown_open: Interval::default(),
@@ -242,7 +209,6 @@ impl<B: Clone + Body> Home<B> {
             pending: BTreeMap::new(),
             parked: Vec::new(),
             wanted: VecDeque::new(),
-            updating: update::Updating::default(),
             changing: Changing::default(),
             postponed: Postponed::default(),
             locks: Locks::default(),
@@ -294,30 +260,6 @@ impl<B: Clone + Body> Home<B> {
         self.table.get(page).home
     }
 
-    /// Pages were taken out of their home's memory for this node, and are in their place.
-    fn took(
-        &mut self,
-        from: NodeId,
-        taking: &Taking,
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        for pages in taking.borrowed.ranges() {
-            self.borrow(*pages);
-        }
-        for pages in taking.taken.ranges() {
-            let copies = pages.iter().map(|_| PageCopy {
-                versions: Vec::new(),
-                after: Vec::new(),
-                content: B::in_place(),
-            });
-            self.fetched(from, pages.first(), copies.collect(), actions)?;
-        }
-        for pages in taking.left.ranges() {
-            self.were_left(*pages, actions);
-        }
-        Ok(())
-    }
-
     fn message(
         &mut self,
         from: NodeId,
@@ -367,15 +309,6 @@ impl<B: Clone + Body> Home<B> {
                 Ok(())
             }
             Message::Fetch { pages, need, .. } => self.fetch_asked(from, pages, need, actions),
-            Message::Update {
-                page, thread, need, ..
-            } => {
-                let node = from;
-                self.prepare_update(Updater { node, thread, page }, need, actions)
-            }
-            Message::Updatable {
-                thread, can, shows, ..
-            } => self.updatable(from, thread, can, shows, actions),
             Message::Change {
                 page,
                 thread,
@@ -431,12 +364,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 access,
             } => self.fault(thread, page, access, actions)?,
             Input::Wrote(pages) => self.wrote(&pages, actions)?,
-            Input::Taken(pages) => self.were_taken(&pages),
-            Input::Took { from, taking } => self.took(from, &taking, actions)?,
-            Input::Brought(versions) => self.were_brought(&versions, actions)?,
-            Input::Begun(versions) => self.have_begun(&versions),
-            Input::Logged(notices) => self.order.logged(notices, actions)?,
-            Input::Claimed(lock, holder) => self.order.claimed(lock, holder, actions)?,
             Input::Operation { thread, operation } => self.operation(thread, operation, actions)?,
             Input::Postpone(page, change) => self.postpone(page, change, actions)?,
             Input::Message { from, message } => self.message(from, message, actions)?,
@@ -455,10 +382,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         Some(Input::Message { from, message })
     }
 
-    fn gives_back(&self, page: PageId) -> bool {
-        self.table.get(page).borrowed
-    }
-
     fn stands(&self) -> Option<u32> {
         self.has_to_wait(Operation::Flush)
             .then_some(self.order.epoch)
@@ -474,12 +397,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
             // They may send what was postponed, and what was written before that.
             Input::Postpone(..) => foresees,
             Input::Fault { .. } => foresees && self.postponed.collected() > 0,
-            Input::Wrote(_) | Input::Taken(_) | Input::Took { .. } => false,
-            Input::Brought(_) | Input::Begun(_) => false,
-            // The sequencer may tell its own node something, also because its log is full.
-            Input::Logged(_) => touched,
-            // A lock that is kept here may be given back.
-            Input::Claimed(..) => touched,
+            Input::Wrote(_) => false,
             Input::Message { message, .. } => match message {
                 // It may end the open interval.
                 Message::Fetch { .. } | Message::Change { .. } | Message::Changes { .. } => {
@@ -497,12 +415,10 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 }
                 // A fetch may have waited for it.
                 Message::Diffs { .. } => self.config.loads_acquire && touched,
-                // It may be over with the open interval.
-                Message::Update { .. } => touched,
                 Message::Lease { .. } => touched,
                 // Operations may have waited for it.
                 Message::ChangesDone { .. } => foresees && self.postponed.is_awaited(),
-                Message::Updatable { .. } | Message::Changed { .. } | Message::Control(_) => false,
+                Message::Changed { .. } | Message::Control(_) => false,
                 Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => false,
                 Message::HandOn { .. } | Message::HandedOn { .. } => false,
             },
@@ -516,32 +432,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn is_at_home(&self, page: PageId) -> bool {
         self.exists(page) && self.home_of(page) == self.me
-    }
-
-    fn committed(&self) -> Option<Committed<'_>> {
-        self.config.is_direct().then_some(Committed {
-            epoch: self.order.epoch,
-            received: &self.received,
-            begun: &self.begun,
-            known: &self.order.seen,
-            admits: match (self.has_twins, self.order.is_at_barrier()) {
-                (true, _) => Admits::Nothing,
-                (false, true) => Admits::Parts,
-                (false, false) => Admits::All,
-            },
-        })
-    }
-
-    fn updates(&self, page: PageId) -> Option<Updates> {
-        self.how_to_update(page)
-    }
-
-    fn owes(&self) -> bool {
-        !self.dirty.is_empty()
-    }
-
-    fn borrows(&self) -> bool {
-        !self.borrowed.is_empty()
     }
 
     fn awaits_diffs(&self) -> bool {
@@ -558,14 +448,6 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn postpones(&self, page: PageId) -> bool {
         self.can_postpone(page)
-    }
-
-    fn lacks_what_is_shown(&self) -> bool {
-        Home::lacks_what_is_shown(self)
-    }
-
-    fn sequenced(&self) -> Option<Sequenced<'_>> {
-        self.order.sequenced()
     }
 
     fn start(&self, actions: &mut Actions<B>) {

@@ -51,7 +51,6 @@ impl<B: Clone + Body> Home<B> {
             // What was written before has to be told at the next release only.
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
-            Operation::Update(page) => return self.want_update(thread, page, actions),
             Operation::Change(page, change) => {
                 return self.want_change(thread, page, change, actions);
             }
@@ -92,9 +91,6 @@ impl<B: Clone + Body> Home<B> {
             self.leave_barrier_if_complete(actions)?;
             self.release_held(actions);
             self.order.settle(actions);
-            if !self.order.asks_for_itself() {
-                self.offer_next_update(actions);
-            }
             self.enter_barrier(actions)?;
         }
         Ok(())
@@ -105,7 +101,7 @@ impl<B: Clone + Body> Home<B> {
 mod tests {
     use super::*;
     use crate::home::Config;
-    use crate::message::Control;
+    use crate::message::{Control, Message};
     use crate::{Area, Input, Interval, Notice, PageSet, Placement, Protocol};
     use fathomp_types::{NodeId, PageId};
 
@@ -114,11 +110,10 @@ mod tests {
     fn diffs_are_awaited_from_when_they_are_known_of_until_they_are_here() {
         let area = Area {
             pages: 1,
-            home: Placement::At(NodeId(0)),
+            home: Placement::At(NodeId(1)),
         };
-        let mut config = Config::usual(2, vec![area], false, false);
-        config.direct = true;
-        let mut home: Home<u32> = Home::new(NodeId(0), config).unwrap();
+        let config = Config::usual(2, vec![area], false, false);
+        let mut home: Home<u32> = Home::new(NodeId(1), config).unwrap();
         let mut step = |input| {
             let mut actions = Vec::new();
             home.step(input, &mut actions).unwrap();
@@ -129,7 +124,7 @@ mod tests {
         };
         let (thread, operation) = (ThreadId(0), Operation::Flush);
         assert_eq!(step(Input::Operation { thread, operation }), (false, false));
-        let (writer, interval) = (NodeId(1), Interval(1));
+        let (writer, interval) = (NodeId(0), Interval(1));
         let notice = Notice {
             writer,
             interval,
@@ -142,7 +137,12 @@ mod tests {
         let message = Control::answer(0, thread, Some(vec![notice])).into();
         let from = NodeId(0);
         assert_eq!(step(Input::Message { from, message }), (false, true));
-        let brought = Input::Brought(vec![(writer, interval)]);
-        assert_eq!(step(brought), (true, false));
+        let message = Message::Diffs {
+            epoch: 0,
+            interval,
+            diffs: Vec::new(),
+            more: false,
+        };
+        assert_eq!(step(Input::Message { from, message }), (true, false));
     }
 }

@@ -1,6 +1,5 @@
 //! What a node of the home-based protocol knows of a page.
 
-use crate::Offer;
 use crate::area::Place;
 use crate::order::Version;
 use crate::state::State;
@@ -21,12 +20,8 @@ pub(super) struct Entry {
     pub(super) noted: bool,
     /// Its home had never touched it when the copy here came.
     pub(super) blank: bool,
-    /// The copy here is borrowed: it is given back when this node learns of anything.
-    pub(super) borrowed: bool,
     /// At home here: another node has had a copy from here.
     pub(super) served: bool,
-    /// At home here: how other nodes may take it.
-    pub(super) offer: Offer,
     /// An interval that is part of the content at home here. Others, if there
     /// are any, are in [`super::Home::versions`].
     pub(super) version: Version,
@@ -49,9 +44,7 @@ impl From<Place> for Entry {
             pinned: place.pinned,
             noted: false,
             blank: false,
-            borrowed: false,
             served: false,
-            offer: Offer::Closed,
             version: Version::default(),
         }
     }

@@ -2,10 +2,9 @@
 
 use super::Home;
 use super::page::Entry;
-use crate::guess::{Event, Glance, Guess, Plan, View};
-use crate::state::State;
+use crate::guess::{Event, Glance, Guess, View, possible};
 use crate::table::Table;
-use crate::{Access, Body, Interval, Offer};
+use crate::{Access, Body, Interval, PageRange};
 use fathomp_types::{NodeId, PageId};
 
 /// A node as guesses see it.
@@ -13,7 +12,6 @@ pub(super) struct Sight<'a> {
     me: NodeId,
     epoch: u32,
     interval: Interval,
-    is_direct: bool,
     table: &'a Table<Entry>,
 }
 
@@ -26,10 +24,6 @@ impl View for Sight<'_> {
         self.interval
     }
 
-    fn is_direct(&self) -> bool {
-        self.is_direct
-    }
-
     fn page(&self, page: PageId) -> Option<Glance> {
         let exists = page.0 < self.table.layout().pages();
         let entry = exists.then(|| self.table.get(page))?;
@@ -37,21 +31,16 @@ impl View for Sight<'_> {
             state: entry.state,
             at_home: entry.home == self.me,
             pinned: entry.pinned,
-            borrowed: entry.borrowed,
-            offer: entry.offer,
         })
     }
 
     /// All pages of a plan have the same home and state, and those beside the one at which a
-    /// thread faults are not pinned. A page that is opened to writes at its home has to be
-    /// offered, so that it can be offered again afterwards.
+    /// thread faults are not pinned.
     fn goes_with(&self, page: PageId, next: PageId) -> bool {
         let exists = next.0 < self.table.layout().pages();
         exists && {
             let (page, next) = (self.table.get(page), self.table.get(next));
-            let is_like = next.home == page.home && next.state == page.state && !next.pinned;
-            let offered = next.state != State::Shared || !self.is_direct;
-            is_like && (offered || next.offer == Offer::Open)
+            next.home == page.home && next.state == page.state && !next.pinned
         }
     }
 }
@@ -63,7 +52,6 @@ impl<B: Clone + Body> Home<B> {
             me: self.me,
             epoch: self.order.epoch,
             interval: self.order.interval,
-            is_direct: self.config.is_direct(),
             table: &self.table,
         };
         (self.guesses.get(), sight)
@@ -74,9 +62,9 @@ impl<B: Clone + Body> Home<B> {
         guess.note(event, &view);
     }
 
-    /// What to do at a fault, as far as it is possible.
-    pub(super) fn planned(&mut self, page: PageId, access: Access) -> Plan {
+    /// Pages to deal with at a fault, as far as it is possible.
+    pub(super) fn planned(&mut self, page: PageId, access: Access) -> PageRange {
         let (guess, view) = self.guess();
-        guess.on_fault(page, access, &view).possible(page, &view)
+        possible(guess.on_fault(page, access, &view), page, &view)
     }
 }

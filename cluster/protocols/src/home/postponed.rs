@@ -33,7 +33,10 @@ impl<B: Clone + Body> Home<B> {
         let may_add = may_add && !self.postponed.is_awaited();
         let at_barrier = self.written.is_some() || self.order.comes_to_barrier();
         let unwritten = matches!(self.table.get(page).state, State::Untouched | State::Clean);
-        may_add && !at_barrier && unwritten && !self.leasing.is_wanted(page)
+        // What comes of a change that a thread here awaits is put in the place of what is there.
+        let mut asked = self.changing.asking.values();
+        let is_asked = asked.any(|(other, _)| *other == page);
+        may_add && !at_barrier && unwritten && !is_asked && !self.leasing.is_wanted(page)
     }
 
     /// A thread here has changed a page, and does not wait.

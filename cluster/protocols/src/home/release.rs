@@ -2,10 +2,10 @@
 
 use super::{Actions, Home};
 use crate::guess::{Event, Release, Why};
-use crate::message::Request;
+use crate::message::{Message, Request};
 use crate::order::{Version, peer};
 use crate::state::State;
-use crate::{Action, Body, Bring, Interval, Notice, PageRange, PageSet, Protection, Violation};
+use crate::{Action, Body, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
 use fathomp_types::{NodeId, PageId};
 use std::collections::BTreeMap;
 
@@ -86,7 +86,6 @@ impl<B: Clone + Body> Home<B> {
             return None;
         }
         let interval = self.order.end_interval();
-        self.has_twins = false;
         pages.sort_unstable();
         // A pinned page is entered again when it is fetched again.
         pages.dedup();
@@ -104,11 +103,6 @@ impl<B: Clone + Body> Home<B> {
             let own = self.own.entry(entry.home).or_default();
             own.interval = interval;
             if !std::mem::replace(&mut entry.noted, true) {
-                own.pages.push(page);
-            }
-            if entry.borrowed {
-                // Its home may have written it as well: a page that is named twice
-                // counts as written by several.
                 own.pages.push(page);
             }
             if entry.home != self.me {
@@ -168,19 +162,19 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) {
         let mut parts: Vec<_> = pages.chunks(self.config.batch.max(1)).collect();
-        if !more && (parts.is_empty() || self.config.is_direct()) {
-            // What comes last may have to be a message: a short one.
+        if !more && parts.is_empty() {
             parts.push(&[]);
         }
         let number = parts.len();
         for (part, pages) in (1..).zip(parts) {
-            actions.push(Action::Bring(Bring {
-                to: home,
+            let diffs = pages.iter().map(|page| (*page, Content::Diff(*page)));
+            let message = Message::Diffs {
                 epoch: self.order.epoch,
                 interval,
-                pages: pages.to_vec(),
+                diffs: diffs.collect(),
                 more: more || part < number,
-            }));
+            };
+            actions.push(Action::Send(home, message));
         }
     }
 
@@ -224,27 +218,6 @@ impl<B: Clone + Body> Home<B> {
         Ok(())
     }
 
-    /// Others have written diffs into pages at home here.
-    pub(super) fn were_brought(
-        &mut self,
-        versions: &[Version],
-        actions: &mut Actions<B>,
-    ) -> Result<(), Violation> {
-        for (writer, interval) in versions {
-            self.received.learn(*writer, *interval);
-        }
-        self.have_begun(versions);
-        self.serve_parked(actions)?;
-        self.settle(actions)
-    }
-
-    /// Diffs of these intervals may be part of pages at home here.
-    pub(super) fn have_begun(&mut self, versions: &[Version]) {
-        for (writer, interval) in versions {
-            self.begun.learn(*writer, *interval);
-        }
-    }
-
     /// Applies diffs of intervals that this node knows of: its threads see them
     /// at once, and, if loads acquire, must not see them without those before. If
     /// its threads are at a barrier, all can be applied. True if some were.
@@ -267,10 +240,8 @@ impl<B: Clone + Body> Home<B> {
             if !more {
                 self.received.learn(version.0, version.1);
             }
-            self.have_begun(&[version]);
             for (page, diff) in diffs {
                 self.note_version(page, version);
-                self.forbid_updates(page, actions);
                 actions.push(Action::Apply(page, diff));
             }
         }
@@ -288,7 +259,6 @@ impl<B: Clone + Body> Home<B> {
             // The barrier has told the same.
             return Ok(());
         }
-        self.give_back(actions);
         for notice in notices {
             let version = (notice.writer, notice.interval);
             if notice.writer != self.me && self.order.seen.learn(version.0, version.1) {
@@ -366,7 +336,6 @@ impl<B: Clone + Body> Home<B> {
         let entry = self.table.entry(page);
         entry.state = State::Untouched;
         entry.blank = false;
-        entry.borrowed = false;
         Action::protect(actions, page, Protection::None);
     }
 }

@@ -2,15 +2,12 @@
 
 use super::ahead::watch_ahead;
 use super::carried::Changer;
-use super::update::Updater;
 use super::{Actions, Home};
 use crate::guess::{Arrival, Event};
-use crate::message::Request;
+use crate::message::{Message, Request};
 use crate::order::{Version, peer};
 use crate::state::State;
-use crate::{
-    Access, Action, Body, Content, Fetch, PageCopy, PageRange, Protection, Serve, Violation,
-};
+use crate::{Access, Action, Body, Content, PageCopy, PageRange, Protection, Violation};
 use fathomp_types::{NodeId, PageId, ThreadId};
 
 /// A page on its way to this node.
@@ -18,14 +15,12 @@ use fathomp_types::{NodeId, PageId, ThreadId};
 pub(super) struct Pending<B> {
     /// Threads that stand still at it; none if it was fetched ahead of time.
     pub(super) waiters: Vec<(ThreadId, Access)>,
-    /// A borrowed copy will do.
-    borrow: bool,
     /// Intervals that wrote it and that were learned of after it was asked for.
     wanted: Vec<Version>,
     /// What has arrived, but is newer than what this node knows of.
     held: Option<PageCopy<B>>,
-    /// What arrives next was borrowed before this node learned of something.
-    returned: bool,
+    /// What arrives next is out of date: another node is to be alone with the page.
+    dropped: bool,
 }
 
 /// What is wanted of pages whose content has not all arrived at this home.
@@ -33,8 +28,6 @@ pub(super) struct Pending<B> {
 pub(super) enum Parked {
     /// A node fetches them.
     Fetch(NodeId, PageRange, Vec<Version>),
-    /// A thread wants to update one.
-    Update(Updater, Vec<Version>),
     /// A thread wants to change one.
     Change(Changer, Vec<Version>),
 }
@@ -48,7 +41,6 @@ impl Parked {
     pub(super) fn pages(&self) -> impl Iterator<Item = PageId> {
         match self {
             Self::Fetch(_, pages, _) => *pages,
-            Self::Update(updater, _) => updater.page.into(),
             Self::Change(changer, _) => changer.page.into(),
         }
         .iter()
@@ -56,7 +48,7 @@ impl Parked {
 
     pub(super) fn need(&self) -> &[Version] {
         match self {
-            Self::Fetch(_, _, need) | Self::Update(_, need) | Self::Change(_, need) => need,
+            Self::Fetch(_, _, need) | Self::Change(_, need) => need,
         }
     }
 }
@@ -87,8 +79,8 @@ impl<B: Clone + Body> Home<B> {
         let entry = self.table.entry(page);
         match (entry.state, access) {
             (State::Untouched, _) if entry.home != me => {
-                let plan = self.planned(page, access);
-                self.fetch(page, plan.pages, plan.borrow, actions);
+                let pages = self.planned(page, access);
+                self.fetch(pages, actions);
                 self.wait_for(page, thread, access);
                 return Ok(());
             }
@@ -102,7 +94,6 @@ impl<B: Clone + Body> Home<B> {
             }
             (State::Shared, Access::Write) => {
                 self.note(Event::Written(page));
-                self.forbid_updates(page, actions);
                 let ahead = self.open_ahead(page, actions);
                 self.write_at_home(page, at_barrier, actions);
                 watch_ahead(ahead, actions);
@@ -139,7 +130,6 @@ impl<B: Clone + Body> Home<B> {
     fn write_at_home(&mut self, page: PageId, at_barrier: bool, actions: &mut Actions<B>) {
         self.table.entry(page).state = if at_barrier {
             actions.push(Action::Twin(page));
-            self.has_twins = true;
             State::Dirty
         } else {
             State::Written
@@ -169,44 +159,30 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// Asks the home of `pages` for them, which is the same for all, as `from` is missing.
-    pub(super) fn fetch(
-        &mut self,
-        from: PageId,
-        pages: PageRange,
-        borrow: bool,
-        actions: &mut Actions<B>,
-    ) {
+    /// Asks the home of `pages` for them, which is the same for all.
+    pub(super) fn fetch(&mut self, pages: PageRange, actions: &mut Actions<B>) {
         // The home waits for what is part of the pages: also if they are asked for anew, for a
         // thread that takes no part in barriers and asked before this node came to one.
         self.send_all_kept(actions);
         let home = self.table.get(pages.first()).home;
         let need = self.needed_at(home);
         let epoch = self.order.epoch;
-        self.note(Event::Asked { from, pages });
         for page in pages.iter() {
-            let entry = self.table.entry(page);
-            (entry.state, entry.borrowed) = (State::Pending, false);
+            self.table.entry(page).state = State::Pending;
             let waiters = match self.pending.remove(&page) {
                 Some(pending) => pending.waiters,
                 None => Vec::new(),
             };
             let pending = Pending {
                 waiters,
-                borrow,
                 wanted: Vec::new(),
                 held: None,
-                returned: false,
+                dropped: false,
             };
             self.pending.insert(page, pending);
         }
-        actions.push(Action::Fetch(Fetch {
-            from: home,
-            epoch,
-            pages,
-            need,
-            borrows: borrow && !self.order.comes_to_barrier(),
-        }));
+        let message = Message::Fetch { epoch, pages, need };
+        actions.push(Action::Send(home, message));
     }
 
     /// Intervals of others than `home` that must be part of pages there.
@@ -219,8 +195,8 @@ impl<B: Clone + Body> Home<B> {
         all.filter(|(writer, _)| *writer != home).collect()
     }
 
-    /// Pages were not taken as others were that were asked for together. What nobody
-    /// waits for need not come.
+    /// Pages do not come with others that were asked for together. What nobody waits for need
+    /// not come.
     pub(super) fn were_left(&mut self, pages: PageRange, actions: &mut Actions<B>) {
         for page in pages.iter() {
             if self.pending.contains_key(&page) {
@@ -229,10 +205,10 @@ impl<B: Clone + Body> Home<B> {
         }
     }
 
-    /// A page that was borrowed, and is not to be seen yet, has to be given back.
-    pub(super) fn give_back_unseen(&mut self, page: PageId, actions: &mut Actions<B>) {
+    /// A page that is on its way, or not to be seen yet, is not to be kept.
+    pub(super) fn drop_unseen(&mut self, page: PageId, actions: &mut Actions<B>) {
         match self.pending.get_mut(&page) {
-            Some(pending) if pending.held.is_none() => pending.returned = true,
+            Some(pending) if pending.held.is_none() => pending.dropped = true,
             Some(_) => self.fetch_again(page, actions),
             None => {}
         }
@@ -251,10 +227,9 @@ impl<B: Clone + Body> Home<B> {
         match self.pending.get(&page) {
             Some(pending) if pending.waiters.is_empty() => {
                 self.pending.remove(&page);
-                let entry = self.table.entry(page);
-                (entry.state, entry.borrowed) = (State::Untouched, false);
+                self.table.entry(page).state = State::Untouched;
             }
-            Some(pending) => self.fetch(page, page.into(), pending.borrow, actions),
+            Some(_) => self.fetch(page.into(), actions),
             None => {}
         }
     }
@@ -299,7 +274,6 @@ impl<B: Clone + Body> Home<B> {
                 self.serve(from, pages, actions);
                 Ok(())
             }
-            Parked::Update(updater, need) => self.prepare_update(updater, need, actions),
             Parked::Change(changer, _) => {
                 let postponed = changer.thread.is_none().then_some(changer.node);
                 self.carry_out(changer, actions)?;
@@ -314,6 +288,19 @@ impl<B: Clone + Body> Home<B> {
     pub(super) fn has_received(&self, need: &[Version]) -> bool {
         need.iter()
             .all(|(writer, interval)| self.received.covers(*writer, *interval))
+    }
+
+    /// A page at home here is fetched.
+    fn note_fetch(&mut self, page: PageId) {
+        self.note(Event::Served(page));
+        self.table.entry(page).served = true;
+        self.leave_round(page);
+    }
+
+    /// Whether no other node has had a page from here, of those that may move.
+    fn is_fresh(&self, page: PageId) -> bool {
+        let entry = self.table.get(page);
+        self.config.migrate && !entry.pinned && !entry.served
     }
 
     fn serve(&mut self, to: NodeId, pages: PageRange, actions: &mut Actions<B>) {
@@ -361,21 +348,17 @@ impl<B: Clone + Body> Home<B> {
             // its writer knew.
             self.note_version(page, (self.me, self.order.interval));
         }
-        self.open_all(pages.iter(), actions);
         let copies = pages.iter().zip(contents).map(|(page, content)| PageCopy {
             versions: self.versions_of(page),
             after: self.after.get(&page).cloned().unwrap_or_default(),
             content,
         });
-        actions.push(Action::Serve(Serve {
-            to,
+        let message = Message::Pages {
             epoch: self.order.epoch,
             first: pages.first(),
             copies: copies.collect(),
-            // If loads acquire, or those of atomic instructions, it would have to be told what
-            // came before what is written until the page is installed.
-            may_be_left: !self.config.loads_acquire && !self.notes_what_is_shown(),
-        }));
+        };
+        actions.push(Action::Send(to, message));
     }
 
     /// True if a page at home here may have been written in the open interval.
@@ -436,7 +419,7 @@ impl<B: Clone + Body> Home<B> {
                 asked.ok_or_else(|| peer(from, "sends a page that it was not asked for"))?;
             let mut wanted = pending.wanted.iter();
             let includes_all = wanted.all(|version| includes(&copy.versions, *version));
-            if pending.returned || !includes_all {
+            if pending.dropped || !includes_all {
                 self.fetch_again(page, actions);
             } else if settled && (relaxed || self.order.knows_copy(&copy)) {
                 let waiters = std::mem::take(&mut pending.waiters);

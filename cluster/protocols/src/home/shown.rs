@@ -1,5 +1,4 @@
-//! What pages show that this node does not know of, where loads need not acquire and nodes do
-//! not reach each other's memory.
+//! What pages show that this node does not know of, where loads need not acquire.
 //!
 //! A home serves a page that it is writing, and diffs are part of pages before their intervals
 //! are known. Threads that only read do not see that, unless the program has a data race. But
@@ -22,7 +21,7 @@ use fathomp_types::{PageId, ThreadId};
 impl<B: Clone + Body> Home<B> {
     /// Whether it is remembered what pages show.
     pub(super) fn notes_what_is_shown(&self) -> bool {
-        self.config.atomics && !self.config.loads_acquire && !self.config.direct
+        self.config.atomics && !self.config.loads_acquire
     }
 
     /// A page at home here is about to be served, and is as it was before that: what must be
@@ -253,7 +252,7 @@ mod tests {
     /// What is said of the page that is served.
     fn after(actions: &[Action<u32>]) -> Vec<Version> {
         let mut served = actions.iter().filter_map(|action| match action {
-            Action::Serve(serve) => Some(serve.copies[0].after.clone()),
+            Action::Send(_, Message::Pages { copies, .. }) => Some(copies[0].after.clone()),
             _ => None,
         });
         served.next().unwrap()

@@ -31,7 +31,7 @@ impl<B: Clone + Body> Home<B> {
         }
         while !self.wanted.is_empty() && self.pending.len() < UNDERWAY_MAX {
             if let Some(run) = self.next_wanted() {
-                self.fetch(run.first(), run, false, actions);
+                self.fetch(run, actions);
             }
         }
     }
@@ -105,7 +105,7 @@ mod tests {
     /// What is asked for.
     fn asked(actions: &mut Actions<u32>) -> Vec<PageRange> {
         let ranges = actions.drain(..).filter_map(|action| match action {
-            Action::Fetch(fetch) => Some(fetch.pages),
+            Action::Send(_, Message::Fetch { pages, .. }) => Some(pages),
             _ => None,
         });
         ranges.collect()

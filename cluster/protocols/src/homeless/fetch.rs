@@ -4,7 +4,7 @@ use super::last::{Asked, covers};
 use super::{Actions, Homeless, State};
 use crate::message::Message;
 use crate::order::{ITSELF, Version, peer};
-use crate::{Access, Action, Fetch, Interval, PageCopy, PageRange, Protection, Violation};
+use crate::{Access, Action, Interval, PageCopy, PageRange, Protection, Violation};
 use fathomp_types::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
@@ -119,13 +119,9 @@ impl<B> Homeless<B> {
                 pending.asked.insert(owner, Asked::Page);
             }
         }
-        actions.push(Action::Fetch(Fetch {
-            from: owner,
-            epoch: self.order.epoch,
-            pages,
-            need: Vec::new(),
-            borrows: false,
-        }));
+        let (epoch, need) = (self.order.epoch, Vec::new());
+        let message = Message::Fetch { epoch, pages, need };
+        actions.push(Action::Send(owner, message));
     }
 
     /// Asks for the diffs that are missing: each writer, or the last ones if they hand on what

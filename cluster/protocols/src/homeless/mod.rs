@@ -292,11 +292,6 @@ impl<B> Homeless<B> {
             Operation::AcquireFlush => (Request::Flush(thread), None),
             Operation::Acquire(lock) => (Request::Acquire(lock, thread), None),
             Operation::TryAcquire(lock) => (Request::TryAcquire(lock, thread), None),
-            // There is no home where that could be.
-            Operation::Update(_) => {
-                actions.push(Action::Refuse(thread));
-                return Ok(());
-            }
             Operation::Change(..) => {
                 return Err(Violation::Runtime("a change where no page has a home"));
             }
@@ -400,8 +395,6 @@ impl<B> Homeless<B> {
                 self.pages_arrived(from, first, copies, actions)?;
             }
             Message::Diffs { .. }
-            | Message::Update { .. }
-            | Message::Updatable { .. }
             | Message::Change { .. }
             | Message::Changed { .. }
             | Message::Changes { .. }
@@ -452,15 +445,6 @@ impl<B> Protocol<B> for Homeless<B> {
             Input::Postpone(page, change) => self.postpone(page, change, actions)?,
             // No page is watched but by forbidding writes.
             Input::Wrote(_) => {}
-            Input::Taken(_)
-            | Input::Took { .. }
-            | Input::Brought(_)
-            | Input::Begun(_)
-            | Input::Logged(_)
-            | Input::Claimed(..) => {
-                let what = "nodes do nothing in each other's memory where pages have no home";
-                return Err(Violation::Runtime(what));
-            }
         }
         while let Some(control) = self.order.next_own() {
             self.message(self.me, Message::Control(control), actions)?;

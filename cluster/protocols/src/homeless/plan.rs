@@ -3,9 +3,9 @@
 
 use super::postponed::Postponed;
 use super::{Entry, Homeless, State};
-use crate::guess::{Arrival, Event, Glance, Guess, View, Why};
+use crate::guess::{Arrival, Event, Glance, Guess, View, Why, possible};
 use crate::table::Table;
-use crate::{Access, Interval, Offer, PageRange, state};
+use crate::{Access, Interval, PageRange, state};
 use fathomp_types::{NodeId, PageId};
 
 /// A node as guesses see it: an owner is a page's home.
@@ -26,10 +26,6 @@ impl View for Sight<'_> {
         self.interval
     }
 
-    fn is_direct(&self) -> bool {
-        false
-    }
-
     fn page(&self, page: PageId) -> Option<Glance> {
         let exists = page.0 < self.table.layout().pages();
         let entry = exists.then(|| self.table.get(page))?;
@@ -42,8 +38,6 @@ impl View for Sight<'_> {
             },
             at_home: entry.owner == self.me,
             pinned: entry.pinned,
-            borrowed: false,
-            offer: Offer::Closed,
         })
     }
 
@@ -76,7 +70,7 @@ impl<B> Homeless<B> {
     pub(super) fn planned(&mut self, page: PageId, access: Access) -> PageRange {
         let (guess, view) = self.guess();
         let plan = guess.on_fault(page, access, &view);
-        plan.possible(page, &view).pages
+        possible(plan, page, &view)
     }
 
     /// A whole page has arrived; threads wait to do this with it.

@@ -395,7 +395,7 @@ mod tests {
         let (epoch, pages, need) = (0, OWN.into(), Vec::new());
         let served = step(&mut node, from_root(Message::Fetch { epoch, pages, need }));
         let mut after = served.iter().filter_map(|action| match action {
-            Action::Serve(serve) => Some(serve.copies[0].after.clone()),
+            Action::Send(_, Message::Pages { copies, .. }) => Some(copies[0].after.clone()),
             _ => None,
         });
         assert_eq!(after.next(), Some(vec![(NodeId(1), Interval(1))]));

@@ -4,7 +4,7 @@ use super::fetch::note;
 use super::{Actions, Entry, Homeless, State};
 use crate::message::Message;
 use crate::order::{Version, peer};
-use crate::{Action, Content, Interval, PageCopy, PageRange, Protection, Serve, Violation};
+use crate::{Action, Content, Interval, PageCopy, PageRange, Protection, Violation};
 use fathomp_types::{NodeId, PageId};
 
 impl<B> Homeless<B> {
@@ -87,13 +87,12 @@ impl<B> Homeless<B> {
                 content: self.content(page),
             });
         }
-        actions.push(Action::Serve(Serve {
-            to: from,
+        let message = Message::Pages {
             epoch: self.order.epoch,
             first: pages.first(),
             copies,
-            may_be_left: false,
-        }));
+        };
+        actions.push(Action::Send(from, message));
         Ok(())
     }
 

@@ -179,7 +179,7 @@ mod tests {
     /// The intervals that the served page follows.
     fn after(actions: &[Action<u32>]) -> Vec<Version> {
         let mut served = actions.iter().filter_map(|action| match action {
-            Action::Serve(serve) => Some(serve.copies[0].after.clone()),
+            Action::Send(_, Message::Pages { copies, .. }) => Some(copies[0].after.clone()),
             _ => None,
         });
         served.next().unwrap()

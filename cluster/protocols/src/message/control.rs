@@ -1,7 +1,7 @@
 //! What nodes tell each other to synchronise.
 
 use crate::interval::Version;
-use crate::{Carried, Interval, LockId, Notice};
+use crate::{Interval, LockId, Notice};
 use fathomp_types::ThreadId;
 
 /// A message that carries no content of pages.
@@ -40,7 +40,7 @@ pub enum Control {
         /// The interval that was seen, which may have yet to end.
         interval: Interval,
     },
-    /// From the sequencer: give back a lock that you [keep](crate::Holder), somebody wants it.
+    /// From the sequencer: give back a lock that you keep, somebody wants it.
     Recall {
         /// The sequencer's epoch.
         epoch: u32,
@@ -121,32 +121,11 @@ impl Control {
         matches!(self, Self::Arrive { .. } | Self::Depart { .. })
     }
 
-    /// The sender's interval that it tells.
-    pub(crate) fn carries(&self) -> Option<Carried> {
-        match self {
-            Self::Exchange {
-                notice: Some(notice),
-                ..
-            } => Some(Carried::Notice(notice.interval)),
-            _ => None,
-        }
-    }
-
     /// Asks a node for its last interval that has ended.
     #[must_use]
     pub fn demand(epoch: u32) -> Self {
         let interval = Interval::default();
         Self::Demand { epoch, interval }
-    }
-
-    /// Asks the sequencer for what is in the log, and nothing else.
-    #[must_use]
-    pub fn flush(epoch: u32, thread: ThreadId) -> Self {
-        Self::Exchange {
-            epoch,
-            request: Request::Flush(thread),
-            notice: None,
-        }
     }
 
     /// The sequencer's answer to a thread that flushes or wants a lock. Without notices the thread is

@@ -8,7 +8,7 @@ pub(crate) use control::IfLate;
 pub use control::{Control, Request};
 
 use crate::interval::Version;
-use crate::{Carried, Change, Interval, PageRange, PageSet};
+use crate::{Change, Interval, PageRange, PageSet};
 use fathomp_types::{NodeId, PageId, ThreadId};
 
 /// A message; `C` is what stands for the content of pages and diffs.
@@ -87,28 +87,6 @@ pub enum Message<C> {
         page: PageId,
         /// Intervals and their diffs.
         diffs: Vec<(Version, C)>,
-    },
-    /// To a home: let a page be [updated](crate::Updates), once it contains what I know of.
-    Update {
-        /// The asker's epoch.
-        epoch: u32,
-        /// The page.
-        page: PageId,
-        /// The thread that asks.
-        thread: ThreadId,
-        /// Intervals whose diffs must have arrived at the home.
-        need: Vec<Version>,
-    },
-    /// The answer to [`Self::Update`].
-    Updatable {
-        /// The home's epoch.
-        epoch: u32,
-        /// The thread that asked.
-        thread: ThreadId,
-        /// Whether it can be, if nothing comes in between.
-        can: bool,
-        /// If not, intervals that may be part of the page.
-        shows: Vec<Version>,
     },
     /// To a home: change a page in one atomic step, once it contains what I know of.
     Change {
@@ -213,8 +191,6 @@ impl<C> Message<C> {
             | Self::DiffsOfPage { epoch, .. }
             | Self::HandOn { epoch, .. }
             | Self::HandedOn { epoch, .. }
-            | Self::Update { epoch, .. }
-            | Self::Updatable { epoch, .. }
             | Self::Change { epoch, .. }
             | Self::Changed { epoch, .. }
             | Self::Changes { epoch, .. }
@@ -235,7 +211,6 @@ impl<C> Message<C> {
             Self::Diffs { .. } => IfLate::Refuse,
             Self::Change { .. } | Self::Changed { .. } => IfLate::Refuse,
             Self::Changes { .. } | Self::ChangesDone { .. } => IfLate::Refuse,
-            Self::Update { .. } | Self::Updatable { .. } => IfLate::Take,
             Self::Lease { .. } => IfLate::Drop,
         }
     }
@@ -253,19 +228,8 @@ impl<C> Message<C> {
             Self::Fetch { .. } | Self::Pages { .. } => false,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => false,
             Self::HandOn { .. } | Self::HandedOn { .. } => false,
-            Self::Update { .. } | Self::Updatable { .. } => false,
             Self::Change { .. } | Self::Changed { .. } => false,
             Self::Changes { .. } | Self::ChangesDone { .. } => false,
-        }
-    }
-
-    /// What it says of its sender's own intervals, if it does.
-    #[must_use]
-    pub fn carries(&self) -> Option<Carried> {
-        match self {
-            Self::Control(control) => control.carries(),
-            Self::Diffs { interval, .. } => Some(Carried::Diffs(*interval)),
-            _ => None,
         }
     }
 
@@ -340,28 +304,6 @@ impl<C> Message<C> {
                     diffs: diffs.map(|(of, what)| (of, content(what))).collect(),
                 }
             }
-            Self::Update {
-                epoch,
-                page,
-                thread,
-                need,
-            } => Message::Update {
-                epoch,
-                page,
-                thread,
-                need,
-            },
-            Self::Updatable {
-                epoch,
-                thread,
-                can,
-                shows,
-            } => Message::Updatable {
-                epoch,
-                thread,
-                can,
-                shows,
-            },
             Self::Change {
                 epoch,
                 page,

@@ -10,28 +10,24 @@ use std::ops::Range;
 const FETCH: u8 = kind::OWN;
 const PAGES: u8 = kind::OWN + 1;
 const DIFFS: u8 = kind::OWN + 2;
-const UPDATE: u8 = kind::OWN + 3;
-const UPDATABLE: u8 = kind::OWN + 4;
-const LEASE: u8 = kind::OWN + 5;
-const DIFFS_WANTED: u8 = kind::OWN + 6;
-const DIFFS_OF_PAGE: u8 = kind::OWN + 7;
-const CHANGE: u8 = kind::OWN + 8;
-const CHANGED: u8 = kind::OWN + 9;
-const CHANGES: u8 = kind::OWN + 10;
-const CHANGES_DONE: u8 = kind::OWN + 11;
-const HAND_ON: u8 = kind::OWN + 12;
-const HANDED_ON: u8 = kind::OWN + 13;
+const LEASE: u8 = kind::OWN + 3;
+const DIFFS_WANTED: u8 = kind::OWN + 4;
+const DIFFS_OF_PAGE: u8 = kind::OWN + 5;
+const CHANGE: u8 = kind::OWN + 6;
+const CHANGED: u8 = kind::OWN + 7;
+const CHANGES: u8 = kind::OWN + 8;
+const CHANGES_DONE: u8 = kind::OWN + 9;
+const HAND_ON: u8 = kind::OWN + 10;
+const HANDED_ON: u8 = kind::OWN + 11;
 
-/// What a page comes as: nothing of it, as it is zero; its bytes; nothing, as it stays at its
-/// home until it is installed.
+/// What a page comes as: nothing of it, as it is zero; or its bytes.
 const BLANK: u8 = 0;
 const WHOLE: u8 = 1;
-const LEFT: u8 = 2;
 
 impl Message<Content> {
-    /// Appends a message as it travels; `content` appends the bytes of content that is not
-    /// [left](Content::Left): 4,096 for a page (or, if it is [fresh](Content::Fresh), perhaps
-    /// none), [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
+    /// Appends a message as it travels; `content` appends the bytes of content: 4,096 for a page
+    /// (or, if it is [fresh](Content::Fresh), perhaps none),
+    /// [`Diff::as_bytes`](crate::Diff::as_bytes) for a diff.
     pub fn encode(&self, bytes: &mut Vec<u8>, mut content: impl FnMut(Content, &mut Vec<u8>)) {
         match self {
             Self::Control(control) => control.encode(bytes),
@@ -52,10 +48,6 @@ impl Message<Content> {
                 for copy in copies {
                     bytes.versions(&copy.versions);
                     bytes.versions(&copy.after);
-                    if let Content::Left(_) = copy.content {
-                        bytes.push(LEFT);
-                        continue;
-                    }
                     let at = bytes.len();
                     bytes.push(BLANK);
                     content(copy.content, bytes);
@@ -120,28 +112,6 @@ impl Message<Content> {
                     bytes.number(interval.0);
                     bytes.sized(|bytes| content(*diff, bytes));
                 }
-            }
-            Self::Update {
-                epoch,
-                page,
-                thread,
-                need,
-            } => {
-                begin(bytes, UPDATE, *epoch);
-                bytes.number(page.0);
-                bytes.number(thread.0);
-                bytes.versions(need);
-            }
-            Self::Updatable {
-                epoch,
-                thread,
-                can,
-                shows,
-            } => {
-                begin(bytes, UPDATABLE, *epoch);
-                bytes.number(thread.0);
-                bytes.number(u8::from(*can));
-                bytes.versions(shows);
             }
             Self::Change {
                 epoch,
@@ -216,13 +186,13 @@ fn begin(bytes: &mut Vec<u8>, kind: u8, epoch: u32) {
 
 impl<B> Message<B> {
     /// Reads what [`encode`](Message::encode) wrote; `content` is told where in `bytes`
-    /// content lies, which is a whole page, none of it or a valid diff, or that it was left.
+    /// content lies, which is a whole page, none of it or a valid diff.
     ///
     /// # Errors
     /// If the bytes are not exactly one message.
     pub fn decode(
         bytes: &[u8],
-        mut content: impl FnMut(Option<Range<usize>>) -> B,
+        mut content: impl FnMut(Range<usize>) -> B,
     ) -> Result<Self, WireError> {
         let mut reader = Reader::new(bytes);
         let kind = reader.byte()?;
@@ -243,10 +213,9 @@ impl<B> Message<B> {
                     Ok(PageCopy {
                         versions: reader.versions()?,
                         after: reader.versions()?,
-                        content: content(match reader.one_of([BLANK, WHOLE, LEFT])? {
-                            BLANK => Some(0..0),
-                            WHOLE => Some(reader.page()?),
-                            _ => None,
+                        content: content(match reader.one_of([BLANK, WHOLE])? {
+                            BLANK => 0..0,
+                            _ => reader.page()?,
                         }),
                     })
                 })?,
@@ -256,7 +225,7 @@ impl<B> Message<B> {
                 interval: Interval(reader.number()?),
                 more: reader.flag()?,
                 diffs: reader
-                    .list(|reader| Ok((PageId(reader.number()?), content(Some(reader.diff()?)))))?,
+                    .list(|reader| Ok((PageId(reader.number()?), content(reader.diff()?))))?,
             },
             DIFFS_WANTED => Message::DiffsWanted {
                 epoch,
@@ -268,7 +237,7 @@ impl<B> Message<B> {
                 page: PageId(reader.number()?),
                 diffs: reader.list(|reader| {
                     let interval = Interval(reader.number()?);
-                    Ok((interval, content(Some(reader.diff()?))))
+                    Ok((interval, content(reader.diff()?)))
                 })?,
             },
             HAND_ON => Message::HandOn {
@@ -282,20 +251,8 @@ impl<B> Message<B> {
                 page: PageId(reader.number()?),
                 diffs: reader.list(|reader| {
                     let version = reader.version()?;
-                    Ok((version, content(Some(reader.diff()?))))
+                    Ok((version, content(reader.diff()?)))
                 })?,
-            },
-            UPDATE => Message::Update {
-                epoch,
-                page: PageId(reader.number()?),
-                thread: ThreadId(reader.number()?),
-                need: reader.versions()?,
-            },
-            UPDATABLE => Message::Updatable {
-                epoch,
-                thread: ThreadId(reader.number()?),
-                can: reader.flag()?,
-                shows: reader.versions()?,
             },
             CHANGE => Message::Change {
                 epoch,

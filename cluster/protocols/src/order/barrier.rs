@@ -49,9 +49,8 @@ impl Order {
         if self.me != ROOT && !(passed_on && self.parent() == Some(ROOT)) {
             // The sequencer hears of this arrival late. Somebody may be waiting
             // for what was written last, and not reach the barrier without it. If so, he
-            // flushes. Where a log can be reached, telling costs no message, and whether
-            // anybody flushes the sequencer does not hear at once.
-            if self.barrier.alert || self.has_log {
+            // flushes.
+            if self.barrier.alert {
                 self.demanded(actions);
             }
         }
@@ -60,7 +59,7 @@ impl Order {
     /// At the root, when somebody flushes: in this epoch, nodes further down have to tell
     /// of their arrival by themselves.
     pub(super) fn alert<B>(&mut self, actions: &mut Vec<Action<B>>) {
-        if std::mem::replace(&mut self.barrier.alert, true) || self.has_log {
+        if std::mem::replace(&mut self.barrier.alert, true) {
             return;
         }
         for child in self.children() {

@@ -8,10 +8,10 @@ mod barrier;
 mod sequencer;
 
 use crate::message::{Control, PageCopy, Request};
-use crate::{Action, Holder, Interval, LockId, Notice, Seen, Sequenced, Tell, Violation};
+use crate::{Action, Interval, LockId, Notice, Seen, Violation};
 use arrivals::Barrier;
 use fathomp_types::{NodeId, ThreadId};
-use sequencer::{Does, Sequencer};
+use sequencer::Sequencer;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The node that sequences intervals and is the root of the barrier's tree.
@@ -58,8 +58,6 @@ pub(crate) struct Order {
     loopback: VecDeque<Control>,
     /// At the root only.
     sequencer: Option<Sequencer>,
-    /// Whether there is a log that all nodes can reach, and locks.
-    has_log: bool,
 }
 
 /// What a message means for pages.
@@ -111,15 +109,6 @@ impl Order {
             barrier: Barrier::default(),
             loopback: VecDeque::new(),
             sequencer: (me == ROOT).then(|| Sequencer::new(nodes, log_max)),
-            has_log: false,
-        }
-    }
-
-    /// Nodes can reach a log of intervals, and take locks that are free, by themselves.
-    pub(crate) fn share_memory(&mut self) {
-        self.has_log = true;
-        if let Some(sequencer) = &mut self.sequencer {
-            sequencer.shares_locks = true;
         }
     }
 
@@ -162,27 +151,12 @@ impl Order {
         notice: Option<Notice>,
         actions: &mut Vec<Action<B>>,
     ) {
-        let tell = Tell {
+        let exchange = Control::Exchange {
             epoch: self.epoch,
             request,
             notice,
         };
-        if self.has_log && tell.wants().is_some() {
-            // Also at the root: what is done here and elsewhere comes one after the other.
-            actions.push(Action::Tell(tell));
-        } else {
-            let Tell {
-                epoch,
-                request,
-                notice,
-            } = tell;
-            let exchange = Control::Exchange {
-                epoch,
-                request,
-                notice,
-            };
-            self.send(ROOT, exchange, actions);
-        }
+        self.send(ROOT, exchange, actions);
     }
 
     /// A thread that stands still has others told of an interval, and wants nothing itself.
@@ -355,54 +329,12 @@ impl Order {
         let Some(sequencer) = &mut self.sequencer else {
             return Err(peer(from, "takes this node for the sequencer"));
         };
-        if self.has_log {
-            // Before anybody is told of it, who may enter something that follows from it.
-            let new = notice.iter().filter(|notice| sequencer.is_new(notice));
-            actions.extend(new.cloned().map(Action::Log));
-        }
         let flushes = matches!(request, Request::Flush(_));
         sequencer.exchange(from, request, notice, sender(me, loopback, actions))?;
         if flushes {
             self.alert(actions);
         }
         Ok(())
-    }
-
-    /// At the root: what others have entered in the log.
-    pub(crate) fn logged<B>(
-        &mut self,
-        notices: Vec<Notice>,
-        actions: &mut Vec<Action<B>>,
-    ) -> Result<(), Violation> {
-        for notice in &notices {
-            self.check(notice.writer, std::slice::from_ref(notice))?;
-        }
-        let Some(sequencer) = &mut self.sequencer else {
-            return Err(Violation::Runtime("a log for a node that keeps none"));
-        };
-        sequencer.logged(notices, sender(self.me, &mut self.loopback, actions));
-        Ok(())
-    }
-
-    /// At the root: a lock was taken over from shared memory.
-    pub(crate) fn claimed<B>(
-        &mut self,
-        lock: LockId,
-        holder: Option<Holder>,
-        actions: &mut Vec<Action<B>>,
-    ) -> Result<(), Violation> {
-        let Some(sequencer) = &mut self.sequencer else {
-            return Err(Violation::Runtime("a lock for a node that keeps none"));
-        };
-        let send = sender(self.me, &mut self.loopback, actions);
-        sequencer.claimed(lock, holder, send);
-        Ok(())
-    }
-
-    /// What others may rely on who enter something in the log, at the root.
-    pub(crate) fn sequenced(&self) -> Option<Sequenced<'_>> {
-        let sequencer = self.sequencer.as_ref().filter(|_| self.has_log)?;
-        Some(sequencer.sequenced())
     }
 
     /// Refuses notices that speak of nodes, pages or intervals that do not exist.
@@ -438,13 +370,9 @@ impl Order {
     }
 
     /// Whether what this node asked for by itself is not done.
-    pub(crate) fn asks_for_itself(&self) -> bool {
-        self.asking.contains(&ITSELF) || self.settling.contains(&ITSELF)
-    }
-
-    /// The same, or it waits for a lock.
     pub(crate) fn waits_for_itself(&self) -> bool {
-        self.queued.contains(&ITSELF) || self.asks_for_itself()
+        let asks = self.queued.contains(&ITSELF) || self.asking.contains(&ITSELF);
+        asks || self.settling.contains(&ITSELF)
     }
 
     /// True at the sequencer's node.
@@ -453,17 +381,15 @@ impl Order {
     }
 }
 
-/// Does what the sequencer at node `me` wants.
+/// Sends what the sequencer at node `me` says.
 fn sender<'a, B>(
     me: NodeId,
     loopback: &'a mut VecDeque<Control>,
     actions: &'a mut Vec<Action<B>>,
-) -> impl FnMut(Does) + 'a {
-    move |does| match does {
-        Does::Send(to, control) if to == me => loopback.push_back(control),
-        Does::Send(to, control) => actions.push(Action::Send(to, control.into())),
-        Does::Claim(lock) => actions.push(Action::Claim(lock)),
-        Does::Unclaim(lock) => actions.push(Action::Unclaim(lock)),
+) -> impl FnMut(NodeId, Control) + 'a {
+    move |to, control| match to == me {
+        true => loopback.push_back(control),
+        false => actions.push(Action::Send(to, control.into())),
     }
 }
 

@@ -8,32 +8,16 @@
 
 use super::Version;
 use crate::message::{Control, Request};
-use crate::{Holder, Interval, LockId, Notice, Seen, Sequenced, Violation};
+use crate::{Interval, LockId, Notice, Seen, Violation};
 use fathomp_types::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A lock and those who want it, first come, first served.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
-    /// None until it is claimed.
-    holder: Option<NodeId>,
-    queue: VecDeque<Asker>,
-}
-
-/// A thread that wants a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Asker {
-    node: NodeId,
-    thread: ThreadId,
-    /// Also if somebody has it.
-    waits: bool,
-}
-
-/// What the sequencer wants done.
-pub(super) enum Does {
-    Send(NodeId, Control),
-    Claim(LockId),
-    Unclaim(LockId),
+    /// The node that has it.
+    holder: NodeId,
+    queue: VecDeque<(NodeId, ThreadId)>,
 }
 
 /// So many locks are taken by messages before nodes that have come to a barrier are asked for
@@ -51,11 +35,8 @@ pub(crate) struct Sequencer {
     told: Vec<usize>,
     /// What the log of this epoch and those before contain.
     contains: Seen,
-    /// Those that somebody has or wants, but for those that nodes have taken in shared
-    /// memory.
+    /// Those that somebody has.
     locks: BTreeMap<LockId, Lock>,
-    /// Whether nodes can take locks in shared memory.
-    pub(super) shares_locks: bool,
     /// Whether nodes keep locks that nobody else wants, and have to be told when somebody does.
     pub(super) recalls: bool,
     learners: Vec<(NodeId, Vec<Version>)>,
@@ -76,7 +57,6 @@ impl Sequencer {
             told: vec![0; usize::from(nodes)],
             contains: Seen::nothing(nodes),
             locks: BTreeMap::new(),
-            shares_locks: false,
             recalls: false,
             learners: Vec::new(),
             arrived: Vec::new(),
@@ -91,7 +71,7 @@ impl Sequencer {
         from: NodeId,
         request: Request,
         notice: Option<Notice>,
-        mut send: impl FnMut(Does),
+        mut send: impl FnMut(NodeId, Control),
     ) -> Result<(), Violation> {
         let peer = |what| Violation::Peer { from, what };
         if let Some(notice) = notice {
@@ -130,7 +110,7 @@ impl Sequencer {
                     if !self.contains.covers(*writer, *interval) {
                         let (epoch, interval) = (self.epoch, *interval);
                         let demand = Control::Demand { epoch, interval };
-                        send(Does::Send(*writer, demand));
+                        send(*writer, demand);
                     }
                 }
                 self.learners.push((from, versions));
@@ -140,9 +120,7 @@ impl Sequencer {
                 self.wanted(lock, from, thread, false, &mut send);
             }
             Request::Release(lock) => match self.locks.get_mut(&lock) {
-                Some(held) if held.holder == Some(from) => self.pass_on(lock, &mut send),
-                // Taken in shared memory, and given back by message.
-                None if self.shares_locks => send(Does::Unclaim(lock)),
+                Some(held) if held.holder == from => self.pass_on(lock, &mut send),
                 _ => return Err(peer("gives back a lock that it does not hold")),
             },
         }
@@ -153,28 +131,9 @@ impl Sequencer {
         Ok(())
     }
 
-    /// Intervals that nodes have entered in the log by themselves.
-    pub(super) fn logged(&mut self, notices: Vec<Notice>, mut send: impl FnMut(Does)) {
-        for notice in notices {
-            if self.contains.learn(notice.writer, notice.interval) {
-                self.log.push(notice);
-            }
-        }
-        self.answer_learners(&mut send);
-        self.trim(&mut send);
-    }
-
     /// Whether an interval is not known here.
     pub(super) fn is_new(&self, notice: &Notice) -> bool {
         !self.contains.covers(notice.writer, notice.interval)
-    }
-
-    pub(super) fn sequenced(&self) -> Sequenced<'_> {
-        Sequenced {
-            epoch: self.epoch,
-            contains: &self.contains,
-            asks: !self.arrived.is_empty(),
-        }
     }
 
     /// A barrier has told everybody everything: the next epoch's log is empty.
@@ -190,11 +149,10 @@ impl Sequencer {
         self.locked_late = 0;
     }
 
-    /// Nodes at a barrier are to tell their last intervals. Then there is a log again that
-    /// others can use by themselves.
-    fn ask_who_arrived(&mut self, send: &mut impl FnMut(Does)) {
+    /// Nodes at a barrier are to tell their last intervals.
+    fn ask_who_arrived(&mut self, send: &mut impl FnMut(NodeId, Control)) {
         for node in std::mem::take(&mut self.arrived) {
-            send(Does::Send(node, Control::demand(self.epoch)));
+            send(node, Control::demand(self.epoch));
         }
     }
 
@@ -224,7 +182,7 @@ impl Sequencer {
         node: NodeId,
         thread: ThreadId,
         waits: bool,
-        send: &mut impl FnMut(Does),
+        send: &mut impl FnMut(NodeId, Control),
     ) {
         if !self.arrived.is_empty() {
             self.locked_late += 1;
@@ -233,96 +191,53 @@ impl Sequencer {
                 self.ask_who_arrived(send);
             }
         }
-        let is_new = !self.locks.contains_key(&id);
-        let lock = self.locks.entry(id).or_default();
-        if let Some(holder) = lock.holder.filter(|_| !waits) {
-            if self.recalls {
-                // Perhaps it is only kept: then the next try finds it free.
-                let (epoch, lock) = (self.epoch, id);
-                send(Does::Send(holder, Control::Recall { epoch, lock }));
-            }
-            return self.refuse(node, thread, send);
-        }
-        lock.queue.push_back(Asker {
-            node,
-            thread,
-            waits,
-        });
-        match is_new {
-            true if self.shares_locks => send(Does::Claim(id)),
-            true => self.pass_on(id, send),
-            // Who waits already has had it recalled.
-            false if lock.queue.len() == 1 => self.recall(id, send),
-            false => {}
-        }
-    }
-
-    /// A lock has been taken over from shared memory, where a node has it or nobody.
-    pub(super) fn claimed(
-        &mut self,
-        id: LockId,
-        holder: Option<Holder>,
-        mut send: impl FnMut(Does),
-    ) {
         let Some(lock) = self.locks.get_mut(&id) else {
+            let (holder, queue) = (node, VecDeque::new());
+            self.locks.insert(id, Lock { holder, queue });
+            return self.answer(node, Some(thread), send);
+        };
+        if waits {
+            lock.queue.push_back((node, thread));
+            // Who waits already has had it recalled.
+            if lock.queue.len() == 1 {
+                self.recall(id, send);
+            }
             return;
-        };
-        let Some(Holder { node, keeps }) = holder else {
-            return self.pass_on(id, &mut send);
-        };
-        lock.holder = Some(node);
-        if keeps {
-            // No thread has it: who asked first gets it, and waits for no thread.
-            let (epoch, lock) = (self.epoch, id);
-            send(Does::Send(node, Control::Recall { epoch, lock }));
         }
-        let mut first = keeps;
-        let (queue, refused): (Vec<Asker>, Vec<Asker>) = std::mem::take(&mut lock.queue)
-            .into_iter()
-            .partition(|asker| std::mem::take(&mut first) || asker.waits);
-        lock.queue = queue.into();
-        if lock.queue.is_empty() {
-            // Its holder gives it back to me all the same.
-            self.locks.remove(&id);
+        if self.recalls {
+            // Perhaps it is only kept: then the next try finds it free.
+            let (epoch, lock, holder) = (self.epoch, id, lock.holder);
+            send(holder, Control::Recall { epoch, lock });
         }
-        for asker in refused {
-            self.refuse(asker.node, asker.thread, &mut send);
-        }
-    }
-
-    fn refuse(&self, node: NodeId, thread: ThreadId, send: &mut impl FnMut(Does)) {
         let epoch = self.epoch;
-        send(Does::Send(node, Control::Refused { epoch, thread }));
+        send(node, Control::Refused { epoch, thread });
     }
 
     /// Nobody has a lock any more: the next one gets it.
-    fn pass_on(&mut self, id: LockId, send: &mut impl FnMut(Does)) {
+    fn pass_on(&mut self, id: LockId, send: &mut impl FnMut(NodeId, Control)) {
         let Some(lock) = self.locks.get_mut(&id) else {
             return;
         };
-        if let Some(next) = lock.queue.pop_front() {
-            lock.holder = Some(next.node);
-            self.answer(next.node, Some(next.thread), send);
+        if let Some((node, thread)) = lock.queue.pop_front() {
+            lock.holder = node;
+            self.answer(node, Some(thread), send);
             self.recall(id, send);
         } else {
             self.locks.remove(&id);
-            if self.shares_locks {
-                send(Does::Unclaim(id));
-            }
         }
     }
 
     /// The node that has a lock is not to keep it, if others wait for it.
-    fn recall(&self, id: LockId, send: &mut impl FnMut(Does)) {
+    fn recall(&self, id: LockId, send: &mut impl FnMut(NodeId, Control)) {
         let lock = self.locks.get(&id).filter(|_| self.recalls);
         let lock = lock.filter(|lock| !lock.queue.is_empty());
-        if let Some(holder) = lock.and_then(|lock| lock.holder) {
+        if let Some(Lock { holder, .. }) = lock {
             let (epoch, lock) = (self.epoch, id);
-            send(Does::Send(holder, Control::Recall { epoch, lock }));
+            send(*holder, Control::Recall { epoch, lock });
         }
     }
 
-    fn answer_learners(&mut self, send: &mut impl FnMut(Does)) {
+    fn answer_learners(&mut self, send: &mut impl FnMut(NodeId, Control)) {
         let contains = &self.contains;
         let ready: Vec<_> = self
             .learners
@@ -344,7 +259,12 @@ impl Sequencer {
         }
     }
 
-    fn answer(&mut self, to: NodeId, thread: Option<ThreadId>, send: &mut impl FnMut(Does)) {
+    fn answer(
+        &mut self,
+        to: NodeId,
+        thread: Option<ThreadId>,
+        send: &mut impl FnMut(NodeId, Control),
+    ) {
         self.answer_up_to(self.log.len(), to, thread, send);
     }
 
@@ -354,7 +274,7 @@ impl Sequencer {
         end: usize,
         to: NodeId,
         thread: Option<ThreadId>,
-        send: &mut impl FnMut(Does),
+        send: &mut impl FnMut(NodeId, Control),
     ) {
         let told = &mut self.told[usize::from(to.0)];
         let end = end.max(*told);
@@ -368,11 +288,11 @@ impl Sequencer {
                 .cloned()
                 .collect(),
         };
-        send(Does::Send(to, answer));
+        send(to, answer);
     }
 
     /// Keeps the log short in a program that has locks but no barriers.
-    fn trim(&mut self, send: &mut impl FnMut(Does)) {
+    fn trim(&mut self, send: &mut impl FnMut(NodeId, Control)) {
         if self.log.len() < self.log_max {
             return;
         }
@@ -409,8 +329,8 @@ mod tests {
         let mut sequencer = Sequencer::new(2, 100);
         let mut told = Vec::new();
         let mut exchange = |from, request, notice| {
-            let done = sequencer.exchange(NodeId(from), request, notice, |does| {
-                if let Does::Send(NodeId(0), Control::Granted { notices, .. }) = does {
+            let done = sequencer.exchange(NodeId(from), request, notice, |to, control| {
+                if let (NodeId(0), Control::Granted { notices, .. }) = (to, control) {
                     told.push(notices.iter().map(|n| n.interval.0).collect::<Vec<_>>());
                 }
             });
@@ -437,8 +357,8 @@ mod tests {
         for (from, request, expected) in requests {
             let mut told = Vec::new();
             let notice = matches!(request, Request::Publish).then(|| notice(1));
-            let done = sequencer.exchange(NodeId(from), request, notice, |does| {
-                if let Does::Send(NodeId(to), Control::Granted { .. }) = does {
+            let done = sequencer.exchange(NodeId(from), request, notice, |to, control| {
+                if let (NodeId(to), Control::Granted { .. }) = (to, control) {
                     told.push(to);
                 }
             });
@@ -452,34 +372,33 @@ mod tests {
     fn a_lock_that_is_kept_is_recalled_and_whoever_asked_first_gets_it() {
         let (lock, thread) = (LockId(5), ThreadId(0));
         let mut sequencer = Sequencer::new(3, 100);
-        sequencer.shares_locks = true;
+        sequencer.recalls = true;
         let mut told = Vec::new();
-        let mut note = |does| match does {
-            Does::Send(to, Control::Recall { .. }) => told.push((to.0, "recalled")),
-            Does::Send(to, Control::Granted { .. }) => told.push((to.0, "granted")),
-            Does::Send(to, Control::Refused { .. }) => told.push((to.0, "refused")),
-            Does::Claim(_) => told.push((9, "claimed")),
-            Does::Unclaim(_) => told.push((9, "free")),
-            Does::Send(..) => told.push((9, "something else")),
-        };
-        for from in [2, 0] {
-            let request = Request::TryAcquire(lock, thread);
-            let done = sequencer.exchange(NodeId(from), request, None, &mut note);
-            done.unwrap();
-        }
-        let (node, keeps) = (NodeId(1), true);
-        sequencer.claimed(lock, Some(Holder { node, keeps }), &mut note);
-        for from in [1, 2] {
-            let request = Request::Release(lock);
-            let done = sequencer.exchange(NodeId(from), request, None, &mut note);
+        let requests = [
+            (1, Request::Acquire(lock, thread)),
+            (2, Request::TryAcquire(lock, thread)),
+            (0, Request::Acquire(lock, thread)),
+            (2, Request::Acquire(lock, thread)),
+            (1, Request::Release(lock)),
+        ];
+        for (from, request) in requests {
+            let done = sequencer.exchange(NodeId(from), request, None, |to, control| {
+                told.push(match control {
+                    Control::Recall { .. } => (to.0, "recalled"),
+                    Control::Granted { .. } => (to.0, "granted"),
+                    Control::Refused { .. } => (to.0, "refused"),
+                    _ => (to.0, "something else"),
+                });
+            });
             done.unwrap();
         }
         let expected = [
-            (9, "claimed"),
+            (1, "granted"),
             (1, "recalled"),
-            (0, "refused"),
-            (2, "granted"),
-            (9, "free"),
+            (2, "refused"),
+            (1, "recalled"),
+            (0, "granted"),
+            (0, "recalled"),
         ];
         assert_eq!(told, expected);
     }
@@ -491,8 +410,8 @@ mod tests {
         for interval in 1..=3 {
             assert!(!sequencer.is_cut());
             let request = Request::Flush(ThreadId(0));
-            let told = sequencer.exchange(NodeId(1), request, Some(notice(interval)), |does| {
-                sent += u32::from(matches!(does, Does::Send(NodeId(0), _)));
+            let told = sequencer.exchange(NodeId(1), request, Some(notice(interval)), |to, _| {
+                sent += u32::from(to == NodeId(0));
             });
             told.unwrap();
         }

@@ -155,8 +155,6 @@ impl Cluster {
                     page.apply(&diff);
                 }
                 Action::Resume(THREAD) => node.stands = false,
-                Action::Fetch(fetch) => self.send(at, fetch.from, fetch.into()),
-                Action::Serve(serve) => self.send(at, serve.to, serve.into()),
                 Action::Send(to, message) => self.send(at, to, message),
                 Action::SendShorter(to, [diffs, page]) => {
                     let message = if self.hands_pages_on { page } else { diffs };

@@ -9,15 +9,11 @@ use std::ops::Range;
 
 type Bytes = Vec<u8>;
 
-/// Stands for what stays where it is.
-const LEFT: &[u8] = b"left";
-
 /// Content that can be told apart by its page.
 fn content(what: Content) -> Bytes {
     let mut page = [0; PAGE_BYTES];
     match what {
         Content::Fresh(PageId(id)) if id % 2 == 0 => Vec::new(),
-        Content::Left(_) => LEFT.to_vec(),
         Content::Page(PageId(id)) | Content::Fresh(PageId(id)) | Content::Twin(PageId(id)) => {
             page[..4].copy_from_slice(&id.to_le_bytes());
             page.to_vec()
@@ -38,11 +34,7 @@ fn encode(message: &Message<Content>) -> Bytes {
 }
 
 fn decode(bytes: &[u8]) -> Option<Message<Bytes>> {
-    let content = |range: Option<Range<usize>>| match range {
-        Some(range) => bytes[range].to_vec(),
-        None => LEFT.to_vec(),
-    };
-    Message::decode(bytes, content).ok()
+    Message::decode(bytes, |range: Range<usize>| bytes[range].to_vec()).ok()
 }
 
 fn version() -> impl Strategy<Value = Version> {
@@ -141,8 +133,8 @@ fn pages() -> impl Strategy<Value = PageRange> {
 
 fn message() -> impl Strategy<Value = Message<Content>> {
     let page = || any::<u32>().prop_map(PageId);
-    let content = (page(), 0..4_usize).prop_map(|(page, kind)| {
-        let kinds = [Content::Page, Content::Fresh, Content::Left, Content::Twin];
+    let content = (page(), 0..3_usize).prop_map(|(page, kind)| {
+        let kinds = [Content::Page, Content::Fresh, Content::Twin];
         kinds[kind](page)
     });
     let copy = (versions(), versions(), content).prop_map(|(versions, after, content)| PageCopy {
@@ -183,12 +175,6 @@ fn message() -> impl Strategy<Value = Message<Content>> {
             let diffs = versions.into_iter().map(|of| (of, Content::Kept(page, of))).collect();
             Message::HandedOn { epoch, page, diffs }
         }),
-        1 => (any::<u32>(), page(), thread(), versions()).prop_map(
-            |(epoch, page, thread, need)| Message::Update { epoch, page, thread, need }
-        ),
-        1 => (any::<u32>(), thread(), any::<bool>(), versions()).prop_map(
-            |(epoch, thread, can, shows)| Message::Updatable { epoch, thread, can, shows }
-        ),
         1 => (any::<u32>(), page(), thread(), change(), versions(), versions()).prop_map(
             |(epoch, page, thread, change, need, known)| {
                 Message::Change { epoch, page, thread, change, need, known }

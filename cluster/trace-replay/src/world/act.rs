@@ -73,10 +73,6 @@ impl World<'_> {
                 node: at,
                 violation,
             },
-            Failure::Driver(DriverError::Overwritten) => ReplayError::Action {
-                node: at,
-                what: "a log in memory that it does not share",
-            },
             Failure::Driver(DriverError::CannotChange) => ReplayError::Action {
                 node: at,
                 what: "an atomic change of a page whose bytes are not there",
@@ -119,7 +115,7 @@ impl World<'_> {
             match content {
                 Content::Page(_) | Content::Fresh(_) => tally.add(DsmCount::PagesServed, 1),
                 Content::Diff(_) => tally.add(DsmCount::DiffsSent, 1),
-                Content::Left(_) | Content::Twin(_) | Content::Kept(..) => {}
+                Content::Twin(_) | Content::Kept(..) => {}
             }
             match memory.content_bytes(content) {
                 Some(length) => bytes.resize(bytes.len() + length as usize, 0),
@@ -274,13 +270,8 @@ impl Machine for NodeMachine<'_, '_> {
         memory.content_bytes(content).unwrap_or(0) as usize
     }
 
-    fn written(&mut self, _: &dyn Protocol<Size>) -> Result<PageSet, Failure> {
+    fn written(&mut self) -> Result<PageSet, Failure> {
         Ok(self.memory().take_written())
-    }
-
-    fn may_have_been_written(&self) -> bool {
-        let memory = &self.world.nodes[usize::from(self.at.0)].memory;
-        memory.is_unwatched()
     }
 
     fn install(
@@ -311,14 +302,6 @@ impl Machine for NodeMachine<'_, '_> {
     /// Nobody looks at content.
     fn read(&mut self, _: PageId) -> Result<Box<PageBytes>, Failure> {
         Ok(Box::new([0; PAGE_BYTES]))
-    }
-
-    fn copy_from(&mut self, _: NodeId, _: PageRange) -> bool {
-        false
-    }
-
-    fn write_changes_to(&mut self, _: NodeId, _: &[PageId]) -> bool {
-        false
     }
 
     fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Failure> {

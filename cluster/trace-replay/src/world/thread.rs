@@ -243,7 +243,7 @@ impl World<'_> {
             // Of loops that wait, which are recorded as flushes.
             Operation::ReleaseFlush | Operation::AcquireFlush => {}
             // Recordings of accesses know no such.
-            Operation::Update(_) | Operation::Learn(_) | Operation::Change(..) => {}
+            Operation::Learn(_) | Operation::Change(..) => {}
         }
         self.step(node, input, &mut clock_ns, &mut tally)?;
         tally.close(&mut self.nodes[usize::from(node.0)].outcome().counts);

@@ -8,7 +8,6 @@ pub mod deferral;
 mod ends;
 pub mod image;
 pub mod initial;
-mod merge;
 pub mod pages;
 mod permission;
 mod permits;

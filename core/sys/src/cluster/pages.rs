@@ -2,7 +2,6 @@
 //! mapped twice, once where the program uses it, protected as somebody says,
 //! and once where only the runtime reaches it, always readable and writable.
 
-mod others;
 mod words;
 
 use super::backing::Backing;
@@ -309,21 +308,6 @@ impl Pages {
             let here = u32::try_from(here).unwrap_or(left);
             page = PageId(page.0 + here);
             left -= here;
-        }
-        Ok(())
-    }
-
-    /// Prepares pages that are written next, as [`Self::permit_to_write`] does. It permits
-    /// nothing.
-    ///
-    /// # Errors
-    /// If there are no such pages.
-    pub fn prepare(&self, first: PageId, count: u32) -> io::Result<()> {
-        let last = PageId(first.0.saturating_add(count.saturating_sub(1)));
-        let ends = self.place_of(first).zip(self.place_of(last));
-        let ((area, index), (same, end)) = ends.ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some(watcher) = self.watcher.as_ref().filter(|_| area == same) {
-            watcher.prepare(area, index..end + 1)?;
         }
         Ok(())
     }

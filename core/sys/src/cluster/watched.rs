@@ -124,14 +124,6 @@ impl Watcher {
         Ok(())
     }
 
-    /// Prepares pages that are written next.
-    pub(super) fn prepare(&self, area: usize, pages: Range<usize>) -> io::Result<()> {
-        let areas = self.areas();
-        let area = areas.get(area).ok_or(io::ErrorKind::InvalidInput)?;
-        self.watch.prepare(area.addresses(&pages));
-        Ok(())
-    }
-
     fn forbid(&self, area: &mut Watched, pages: Range<usize>) -> io::Result<()> {
         let addresses = area.addresses(&pages);
         for taken in area.permits.forbid(pages.clone()) {

@@ -120,7 +120,7 @@ fn encode(message: &Message<Content>) -> Vec<u8> {
     message.encode(&mut bytes, |what, bytes| match what {
         Content::Page(_) | Content::Twin(_) => bytes.extend([1; PAGE_BYTES]),
         Content::Diff(_) | Content::Kept(..) => bytes.extend(&diffs()[0]),
-        Content::Fresh(_) | Content::Left(_) => {}
+        Content::Fresh(_) => {}
     });
     bytes
 }
@@ -129,7 +129,7 @@ fn decoded(input: &[u8]) -> Said {
     let mut contents = 0;
     let decoded = Message::decode(input, |range| {
         contents += 1;
-        range.map_or_else(Vec::new, |range| input[range].to_vec())
+        input[range].to_vec()
     });
     match decoded {
         Ok(_) => Said::read((input.first(), about(contents))),
@@ -201,7 +201,6 @@ fn messages() -> Vec<Vec<u8>> {
     let contents = [
         Content::Page(PageId(5)),
         Content::Fresh(PageId(6)),
-        Content::Left(PageId(7)),
         Content::Twin(PageId(8)),
     ];
     all.push(Message::Pages {
@@ -226,18 +225,6 @@ fn messages() -> Vec<Vec<u8>> {
         epoch,
         page,
         diffs: vec![(Interval(3), Content::Kept(page, (NodeId(1), Interval(3))))],
-    });
-    all.push(Message::Update {
-        epoch,
-        page,
-        thread,
-        need: versions.clone(),
-    });
-    all.push(Message::Updatable {
-        epoch,
-        thread,
-        can: false,
-        shows: versions.clone(),
     });
     let expected = 7;
     let kind = ChangeKind::CompareExchange { expected };

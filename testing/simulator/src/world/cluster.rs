@@ -9,12 +9,10 @@ use crate::program::{Address, Program, Step};
 use crate::update::Update;
 use crate::world::Outcome;
 use fathomp_protocols::PageBytes;
-use fathomp_shm_window::Window;
 use fathomp_types::{NodeId, ThreadId};
 use rand::{Rng, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::Arc;
 
 pub(super) enum Event {
     /// A thread takes its next step.
@@ -62,8 +60,6 @@ pub(super) struct Thread {
 
 pub(super) struct Node {
     pub(super) memory: Memory<Box<PageBytes>>,
-    /// Memory that it shares with the others.
-    pub(super) window: Option<Window>,
     pub(super) threads: Vec<Thread>,
     slowness: u64,
     pub(super) publishing: Publishing,
@@ -126,15 +122,7 @@ pub(super) struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     pub(super) fn new(program: &Program, network: Network, random: &'a mut dyn Rng) -> Self {
-        let shared = network.shared.map(|sizes| {
-            let nodes = program.nodes();
-            Arc::new(fathomp_shm_window::Memory::in_process(
-                nodes,
-                program.pages,
-                sizes,
-            ))
-        });
-        let nodes = program.threads.iter().enumerate().map(|(number, threads)| {
+        let nodes = program.threads.iter().map(|threads| {
             let threads = threads.iter().map(|steps| Thread {
                 steps: steps.clone(),
                 next: 0,
@@ -146,10 +134,8 @@ impl<'a> Cluster<'a> {
                 found: 0,
                 wait: wait::Stage::default(),
             });
-            let shared = shared.clone();
             Node {
                 memory: Memory::new(program.pages),
-                window: shared.map(|shared| Window::new(shared, node_id(number))),
                 threads: threads.collect(),
                 publishing: Publishing::default(),
                 flushing: false,
@@ -255,9 +241,6 @@ impl<'a> Cluster<'a> {
         self.check_pages(node)?;
         let state = &mut self.nodes[node];
         state.left += 1;
-        if let Some(window) = &state.window {
-            window.pass_barrier(u32::try_from(state.left).unwrap_or(u32::MAX));
-        }
         for thread in 0..state.threads.len() {
             let state = &mut self.nodes[node].threads[thread];
             if std::mem::take(&mut state.at_barrier) {

@@ -7,16 +7,12 @@ use crate::blob::Blob;
 use crate::failure::{Failure, Wrong};
 use crate::memory::{Arriving, Leaving};
 use crate::program::Step;
-use crate::update::Update;
 use fathomp_driver::{Answer, Machine};
 use fathomp_protocols::message::Message;
 use fathomp_protocols::{
-    Change, Content, Diff, Fetch, PageBytes, PageRange, PageSet, Protection, Protocol, Tell,
-    Version,
+    Change, Content, Diff, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
 };
-use fathomp_shm_window::Window;
 use fathomp_types::{NodeId, PageId, ThreadId};
-use rand::RngExt;
 
 /// A node, with all others within reach.
 pub(super) struct Seat<'c, 'a> {
@@ -32,32 +28,11 @@ impl Seat<'_, '_> {
     fn note(&mut self, what: &dyn std::fmt::Debug) {
         self.cluster.note(self.node, "out", what);
     }
-
-    /// Another node whose memory is within reach, if chance wants it.
-    fn reaches(&mut self, node: NodeId) -> Option<usize> {
-        let other = usize::from(node.0);
-        let is_there = other < self.cluster.nodes.len() && !self.cluster.is_dead(other);
-        (is_there && self.cluster.random.random()).then_some(other)
-    }
-
-    fn move_changes(&mut self, home: usize, page: PageId) -> Result<(), String> {
-        let diff = self.here().memory.compare(page)?;
-        self.cluster.nodes[home].memory.bring(page, &diff)
-    }
 }
 
 impl Machine for Seat<'_, '_> {
     type Body = Blob;
     type Error = Wrong;
-
-    fn window(&self) -> Option<Window> {
-        self.cluster.nodes[self.node].window.clone()
-    }
-
-    /// Between two events nobody is in the middle of anything.
-    fn goes_on(&self) -> bool {
-        false
-    }
 
     fn protect(
         &mut self,
@@ -115,14 +90,10 @@ impl Machine for Seat<'_, '_> {
         }
     }
 
-    fn written(&mut self, _protocol: &dyn Protocol<Blob>) -> Result<PageSet, Wrong> {
+    fn written(&mut self) -> Result<PageSet, Wrong> {
         let written = self.here().memory.take_written();
         self.cluster.note(self.node, "in", &("wrote", &written));
         Ok(written)
-    }
-
-    fn may_have_been_written(&self) -> bool {
-        self.cluster.nodes[self.node].memory.may_have_been_written()
     }
 
     fn install(
@@ -133,16 +104,10 @@ impl Machine for Seat<'_, '_> {
         _protocol: &dyn Protocol<Blob>,
     ) -> Result<(), Wrong> {
         self.note(&("install", page, &content, twinned));
-        let content = match content {
-            Blob::Left(home) => {
-                let there = self.cluster.nodes.get_mut(usize::from(home.0));
-                let there = there.ok_or_else(|| format!("page {page} was left at node {home}"))?;
-                Arriving::Page(there.memory.read(page)?)
-            }
-            Blob::InPlace => Arriving::InPlace,
-            Blob::Bytes(bytes) if bytes.is_empty() => Arriving::Blank,
-            Blob::Bytes(bytes) => {
-                let bytes = <Box<PageBytes>>::try_from(bytes);
+        let content = match content.0.is_empty() {
+            true => Arriving::Blank,
+            false => {
+                let bytes = <Box<PageBytes>>::try_from(content.0);
                 Arriving::Page(bytes.map_err(|_| format!("page {page} comes in part"))?)
             }
         };
@@ -151,7 +116,7 @@ impl Machine for Seat<'_, '_> {
 
     fn apply(&mut self, page: PageId, diff: Blob, keep: Option<Version>) -> Result<(), Wrong> {
         self.note(&("apply", page, &diff, keep));
-        let diff = Diff::from_bytes(diff.bytes()?.into());
+        let diff = Diff::from_bytes(diff.0);
         let diff = diff.map_err(|error| error.to_string())?;
         if let Some(version) = keep {
             self.here().memory.keep(page, version, diff.clone())?;
@@ -194,40 +159,6 @@ impl Machine for Seat<'_, '_> {
 
     fn read(&mut self, page: PageId) -> Result<Box<PageBytes>, Wrong> {
         Ok(self.here().memory.read(page)?)
-    }
-
-    fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool {
-        let Some(home) = self.reaches(home) else {
-            return false;
-        };
-        self.note(&("take", pages, home));
-        pages.iter().all(|page| {
-            let there = self.cluster.nodes[home].memory.read(page);
-            let copy = there.map(Arriving::Page);
-            copy.is_ok_and(|copy| self.here().memory.install(page, copy, false).is_ok())
-        })
-    }
-
-    fn write_changes_to(&mut self, home: NodeId, pages: &[PageId]) -> bool {
-        let Some(home) = self.reaches(home) else {
-            return false;
-        };
-        self.note(&("bring", pages, home));
-        // What cannot be compared fails once more as a diff.
-        let mut pages = pages.iter();
-        pages.all(|page| self.move_changes(home, *page).is_ok())
-    }
-
-    fn leaves(&mut self, _to: NodeId, _content: Content) -> bool {
-        self.cluster.network.leaves && self.cluster.random.random()
-    }
-
-    fn fetches_by_message(&mut self, _fetch: &Fetch) -> bool {
-        self.cluster.random.random_ratio(1, 4)
-    }
-
-    fn tells_by_message(&mut self, _tell: &Tell) -> bool {
-        self.cluster.random.random_ratio(1, 4)
     }
 
     fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Wrong> {
@@ -278,12 +209,8 @@ impl Machine for Seat<'_, '_> {
 }
 
 impl super::cluster::Thread {
-    /// It leaves out what it wanted a lock for, or does not get a page to update.
+    /// It leaves out what it wanted a lock for.
     fn refuse(&mut self) -> Result<(), Wrong> {
-        if self.update != Update::default() {
-            self.update = self.update.refused();
-            return Ok(());
-        }
         let asked = self.next.checked_sub(1);
         match asked.and_then(|step| self.steps.get(step)) {
             Some(Step::TryAcquire(_, leave_out)) => self.next += leave_out,

@@ -8,13 +8,10 @@ use crate::failure::Failure;
 use crate::program::{Address, Step};
 use crate::update::{Next, Update};
 use fathomp_protocols::{Access, Change, ChangeKind, Input, Operation, Protocol};
-use fathomp_types::{NodeId, PageId};
+use fathomp_types::PageId;
 use rand::RngExt;
 
-/// How often a page is asked for that is not offered any more when the answer comes.
-const TRIES: u8 = 2;
-
-/// Of so many updates of copies, about one begins with a flush.
+/// Of so many updates, about one begins with a flush.
 const FLUSHES_AFTER: u32 = 8;
 
 impl<P: Protocol<Blob>> World<'_, P> {
@@ -24,14 +21,9 @@ impl<P: Protocol<Blob>> World<'_, P> {
             return Ok(());
         };
         let page = address.page();
-        let (driver, seat) = self.at(node);
-        let alone = driver.owes_before_update(&seat, page).is_none();
-        let flushes = alone && self.cluster.random.random_ratio(1, FLUSHES_AFTER);
-        let (driver, mut seat) = self.at(node);
-        let stage = seat.cluster.nodes[node].threads[thread].update;
-        let at_home = |seat: &mut Seat<'_, '_>, home| seat.update(home, thread, step, address);
-        let next = stage.next(driver, &mut seat, page, TRIES, flushes, at_home);
-        let (stage, next) = next.map_err(|what| wrong(node, what))?;
+        let flushes = self.cluster.random.random_ratio(1, FLUSHES_AFTER);
+        let stage = self.cluster.nodes[node].threads[thread].update;
+        let (stage, next) = stage.next(self.drivers[node].protocol(), page, flushes);
         if next == Next::UpdatesCopy {
             let memory = &self.cluster.nodes[node].memory;
             if !memory.permits(page, Access::Write) {
@@ -62,10 +54,6 @@ impl<P: Protocol<Blob>> World<'_, P> {
                 state.next += usize::from(done);
                 self.cluster.go_on(node, thread);
                 return Ok(());
-            }
-            Next::Updated => {
-                self.cluster.outcome.updates[0] += 1;
-                self.updated(node, thread, step, address)?;
             }
             Next::UpdatesCopy if stage == Update::Done => {
                 // Much may happen before it is looked what the copy has shown.
@@ -120,7 +108,7 @@ impl<P: Protocol<Blob>> World<'_, P> {
         let after = after(step, before);
         let written = state.memory.write(address.page(), address.offset(), after);
         written.map_err(|what| wrong(node, what))?;
-        self.cluster.outcome.updates[1] += 1;
+        self.cluster.outcome.updates += 1;
         self.updated(node, thread, step, address)
     }
 
@@ -177,21 +165,6 @@ impl Seat<'_, '_> {
         }
         self.cluster.outcome.changes += 1;
         Ok(before)
-    }
-
-    /// A thread updates a byte in the memory of its page's home.
-    fn update(
-        &mut self,
-        home: NodeId,
-        thread: usize,
-        step: Step,
-        address: Address,
-    ) -> Result<(), String> {
-        let there = &mut self.cluster.nodes[usize::from(home.0)].memory;
-        let after = |before| after(step, before);
-        let before = there.update(address.page(), address.offset(), after)?;
-        self.cluster.nodes[self.node].threads[thread].found = before;
-        Ok(())
     }
 }
 

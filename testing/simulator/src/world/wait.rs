@@ -15,9 +15,6 @@ use rand::RngExt;
 /// The thread that releases for other nodes.
 pub(super) const PUBLISHER: ThreadId = ThreadId(u32::MAX - 2);
 
-/// How often it is looked whether others have told what they have brought.
-const TELLING: u8 = 2;
-
 /// How far a thread is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -36,8 +33,8 @@ pub(super) enum Stage {
     },
     /// What they told is known.
     Knows { arrivals: u64 },
-    /// It has learned so often of what was told.
-    Learns(u8),
+    /// It has learned of what was told.
+    Learns,
 }
 
 /// What nodes send each other beside their protocol.
@@ -81,26 +78,15 @@ impl<P: Protocol<Blob>> World<'_, P> {
                 let is_known = self.cluster.random.random_ratio(3, 4);
                 let at = address.offset();
                 let looked = is_known.then(|| (address.page(), at..at + 1));
-                let (driver, seat) = self.at(node);
-                match driver.lacking(&seat, looked) {
+                match self.drivers[node].lacking(looked) {
                     (Lacks::Nothing, _) => return self.has_waited(node, thread),
-                    (Lacks::WhatIsTold, _) => (Stage::Learns(1), Operation::AcquireFlush),
+                    (Lacks::WhatIsTold, _) => (Stage::Learns, Operation::AcquireFlush),
                     (Lacks::WhatOthersHaveToTell, arrivals) => {
                         return self.ask_all(node, thread, arrivals, true);
                     }
                 }
             }
-            Stage::Learns(times) => {
-                let (driver, seat) = self.at(node);
-                if !driver.is_behind(&seat) {
-                    return self.has_waited(node, thread);
-                }
-                if times == TELLING {
-                    let (_, arrivals) = driver.lacking(&seat, None);
-                    return self.ask_all(node, thread, arrivals, true);
-                }
-                (Stage::Learns(times + 1), Operation::AcquireFlush)
-            }
+            Stage::Learns => return self.has_waited(node, thread),
             // The last answer lets it go on.
             Stage::Asks { ends: false, .. } => (Stage::Looks, Operation::Flush),
             Stage::Asks { arrivals, .. } => (Stage::Knows { arrivals }, Operation::AcquireFlush),
@@ -190,17 +176,14 @@ impl<P: Protocol<Blob>> World<'_, P> {
         };
         self.judge(node, judged)?;
         if is_told {
-            self.cluster.has_published(node, false);
-            return self.publish(node);
+            return self.go_on_publishing(node);
         }
         self.operation(node, PUBLISHER, Operation::ReleaseFlush)
     }
 
     /// It is told: whoever asked hears of it, behind what was sent to the sequencer.
     pub(super) fn go_on_publishing(&mut self, node: usize) -> Result<(), Failure> {
-        let (driver, seat) = self.at(node);
-        let is_told = driver.is_told(&seat);
-        self.cluster.has_published(node, is_told);
+        self.cluster.has_published(node);
         self.publish(node)
     }
 }
@@ -212,9 +195,9 @@ impl Cluster<'_> {
         self.schedule(delay, Event::Frame(node_id(from), to, frame));
     }
 
-    fn has_published(&mut self, node: usize, is_told: bool) {
+    fn has_published(&mut self, node: usize) {
         for (asker, thread) in std::mem::take(&mut self.nodes[node].publishing.now) {
-            let (to, frame) = match is_told || node == usize::from(ROOT.0) {
+            let (to, frame) = match node == usize::from(ROOT.0) {
                 true => (asker, Frame::Done(thread)),
                 false => (ROOT, Frame::Published(asker, thread)),
             };

@@ -6,14 +6,12 @@ use crate::wait;
 use fathomp_driver::Driver;
 use fathomp_protocols::message::Message;
 use fathomp_protocols::{Access, Change, ChangeKind, Input, LockId, Operation, Protocol};
-use fathomp_shm_window::{Memory as Shared, Sizes, Window};
 use fathomp_simulator::{Bytes, Memory, Next, Update};
 use fathomp_types::{NodeId, PageId, ThreadId};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +34,6 @@ pub(crate) enum Step {
     /// Exchanges it for 1; leaves out so many steps if it was not 0.
     IfTaken(Place, usize),
     Release(u64),
-    /// The same, but the node keeps the lock if it can.
-    Keep(u64),
     Flush,
     Barrier,
 }
@@ -47,8 +43,6 @@ pub(crate) enum Step {
 pub(crate) struct Cluster<P> {
     pub(crate) start: Vec<P>,
     pub(crate) pages: usize,
-    /// Memory that the nodes share, if they do. Whatever can be done there is.
-    pub(crate) shared: Option<Sizes>,
     pub(crate) programs: Vec<Vec<Vec<Step>>>,
     /// Faults of a thread at one step that are looked into. Between a fault and the access
     /// that follows it, others may take the page away, which is another fault. Two threads
@@ -98,8 +92,6 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
-    /// The words that nodes share.
-    words: Vec<u64>,
     /// Messages under way, from and to, in order.
     pub(crate) channels: BTreeMap<(usize, usize), VecDeque<Message<Small>>>,
     /// What every write reaches at once.
@@ -162,8 +154,6 @@ pub(crate) struct Turn<'a, P> {
     pub(crate) cluster: &'a Cluster<P>,
     pub(crate) drivers: &'a mut Vec<Driver<P, Small>>,
     pub(crate) world: &'a mut World,
-    /// The shared words, as memory.
-    shared: Option<Arc<Shared>>,
 }
 
 impl<P: Protocol<Small>> Turn<'_, P> {
@@ -173,12 +163,10 @@ impl<P: Protocol<Small>> Turn<'_, P> {
 
     /// A node's driver, and what it works on.
     pub(crate) fn at(&mut self, node: usize) -> (&mut Driver<P, Small>, Seat<'_>) {
-        let shared = self.shared.clone();
         let seat = Seat {
             node,
             world: self.world,
             programs: &self.cluster.programs,
-            window: shared.map(|shared| Window::new(shared, node_id(node))),
         };
         (&mut self.drivers[node], seat)
     }
@@ -231,10 +219,6 @@ impl<P: Protocol<Small>> Turn<'_, P> {
     fn step(&mut self, at: (usize, usize)) -> Result<(), Problem> {
         let next = self.thread(at).next;
         let step = self.cluster.programs[at.0][at.1][next];
-        if self.uses_kept_lock(at.0, step) {
-            self.thread(at).next += 1;
-            return Ok(());
-        }
         let operation = match step {
             Step::IfWaited(..) if self.thread(at).wait != wait::Stage::Looks => {
                 return self.ask(at);
@@ -249,7 +233,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
             }
             Step::Acquire(lock) => Operation::Acquire(LockId(lock)),
             Step::TryAcquire(lock, _) => Operation::TryAcquire(LockId(lock)),
-            Step::Release(lock) | Step::Keep(lock) => Operation::Release(LockId(lock)),
+            Step::Release(lock) => Operation::Release(LockId(lock)),
             Step::Flush => Operation::Flush,
             Step::Barrier => Operation::Barrier,
         };
@@ -266,19 +250,6 @@ impl<P: Protocol<Small>> Turn<'_, P> {
             self.world.at_barrier.push(self.world.truth.clone());
         }
         self.operation(at, At::Barrier, operation)
-    }
-
-    /// Takes a lock that a node keeps, or keeps one. Then there is nothing else to be done.
-    fn uses_kept_lock(&mut self, node: usize, step: Step) -> bool {
-        let Some(shared) = self.shared.clone() else {
-            return false;
-        };
-        let window = Window::new(shared, node_id(node));
-        match step {
-            Step::Acquire(lock) | Step::TryAcquire(lock, _) => window.take_kept(LockId(lock)),
-            Step::Keep(lock) => window.keep(LockId(lock)),
-            _ => false,
-        }
     }
 
     /// A thread faults.
@@ -360,15 +331,8 @@ impl<P: Protocol<Small>> Turn<'_, P> {
         step: Step,
     ) -> Result<(), Problem> {
         let page = place.id();
-        let (driver, mut seat) = self.at(node);
-        let stage = seat.world.nodes[node].threads[thread].update;
-        let at_home = |seat: &mut Seat<'_>, home: NodeId| {
-            let there = &mut seat.world.nodes[usize::from(home.0)].memory;
-            let found = there.update(page, place.byte, |byte| updated(step, byte))?;
-            seat.world.nodes[node].threads[thread].found = found;
-            Ok(())
-        };
-        let (stage, next) = stage.next(driver, &mut seat, page, 1, false, at_home)?;
+        let stage = self.thread(at).update;
+        let (stage, next) = stage.next(self.drivers[node].protocol(), page, false);
         if next == Next::UpdatesCopy {
             let node = &mut self.world.nodes[node];
             if !node.memory.permits(page, Access::Write) {
@@ -402,7 +366,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
                 };
                 return Ok(());
             }
-            Next::Updated | Next::UpdatesCopy => match step {
+            Next::UpdatesCopy => match step {
                 // Others may have added what will be done later.
                 Step::Add(place, add) => self.world.has_added(place, add),
                 _ => self.world.has_updated(place, found, updated(step, found))?,
@@ -447,21 +411,12 @@ where
         state: &mut State<P>,
         what: impl FnOnce(&mut Turn<'_, P>) -> Result<(), Problem>,
     ) {
-        let (nodes, pages) = (self.start.len() as u16, self.pages as u32);
-        let words = &state.world.words;
-        let shared = self.shared.map(|sizes| match words.is_empty() {
-            true => Shared::in_process(nodes, pages, sizes),
-            false => Shared::from_words(nodes, pages, sizes, words),
-        });
-        let shared = shared.map(Arc::new);
         let done = what(&mut Turn {
             cluster: self,
             drivers: &mut state.drivers,
             world: &mut state.world,
-            shared: shared.clone(),
         });
         state.wrong = done.err().map(|problem| problem.to_string());
-        state.world.words = shared.map(|shared| shared.words()).unwrap_or_default();
     }
 
     fn ended(&self, state: &State<P>) -> bool {
@@ -493,7 +448,6 @@ where
                 .collect(),
             world: World {
                 nodes: self.programs.iter().map(node).collect(),
-                words: Vec::new(),
                 channels: BTreeMap::new(),
                 truth: BTreeMap::new(),
                 at_barrier: Vec::new(),

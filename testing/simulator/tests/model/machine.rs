@@ -8,8 +8,7 @@ use fathomp_protocols::message::Message;
 use fathomp_protocols::{
     Change, Content, PageBytes, PageRange, PageSet, Protection, Protocol, Version,
 };
-use fathomp_shm_window::Window;
-use fathomp_simulator::{Arriving, Bytes, Memory, Update};
+use fathomp_simulator::{Bytes, Memory};
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
 
 /// What is wrong, in words.
@@ -20,7 +19,6 @@ pub(crate) struct Seat<'a> {
     pub(crate) node: usize,
     pub(crate) world: &'a mut World,
     pub(crate) programs: &'a [Vec<Vec<Step>>],
-    pub(crate) window: Option<Window>,
 }
 
 impl Seat<'_> {
@@ -42,9 +40,6 @@ impl Seat<'_> {
                 return Err(format!("node {node} leaves a barrier with another {place:?}").into());
             }
         }
-        if let Some(window) = &self.window {
-            window.pass_barrier(here.left);
-        }
         Ok(())
     }
 }
@@ -52,15 +47,6 @@ impl Seat<'_> {
 impl Machine for Seat<'_> {
     type Body = Small;
     type Error = Problem;
-
-    fn window(&self) -> Option<Window> {
-        self.window.clone()
-    }
-
-    /// Between two events nobody is in the middle of anything.
-    fn goes_on(&self) -> bool {
-        false
-    }
 
     fn protect(
         &mut self,
@@ -109,12 +95,8 @@ impl Machine for Seat<'_> {
         }
     }
 
-    fn written(&mut self, _protocol: &dyn Protocol<Small>) -> Result<PageSet, Problem> {
+    fn written(&mut self) -> Result<PageSet, Problem> {
         Ok(self.memory().take_written())
-    }
-
-    fn may_have_been_written(&self) -> bool {
-        self.world.nodes[self.node].memory.may_have_been_written()
     }
 
     fn install(
@@ -124,14 +106,7 @@ impl Machine for Seat<'_> {
         twinned: bool,
         _protocol: &dyn Protocol<Small>,
     ) -> Result<(), Problem> {
-        let content = match content {
-            Small::Left(home) => {
-                let there = &mut self.world.nodes[usize::from(home.0)].memory;
-                Arriving::Page(there.read(page)?)
-            }
-            content => content.try_into()?,
-        };
-        Ok(self.memory().install(page, content, twinned)?)
+        Ok(self.memory().install(page, content.try_into()?, twinned)?)
     }
 
     fn apply(&mut self, page: PageId, diff: Small, keep: Option<Version>) -> Result<(), Problem> {
@@ -151,40 +126,18 @@ impl Machine for Seat<'_> {
         Ok(bytes)
     }
 
-    fn copy_from(&mut self, home: NodeId, pages: PageRange) -> bool {
-        pages.iter().all(|page| {
-            let there = self.world.nodes[usize::from(home.0)].memory.read(page);
-            let copy = there.map(Arriving::Page);
-            copy.is_ok_and(|copy| self.memory().install(page, copy, false).is_ok())
-        })
-    }
-
-    fn write_changes_to(&mut self, home: NodeId, pages: &[PageId]) -> bool {
-        pages.iter().all(|page| {
-            // What cannot be compared fails once more as a diff.
-            let diff = self.memory().compare(*page);
-            let there = &mut self.world.nodes[usize::from(home.0)].memory;
-            diff.and_then(|diff| there.bring(*page, &diff)).is_ok()
-        })
-    }
-
-    /// Of each answer some.
-    fn leaves(&mut self, _to: NodeId, content: Content) -> bool {
-        matches!(content, Content::Page(page) | Content::Fresh(page) if page.0 % 2 == 0)
-    }
-
     fn send(&mut self, to: NodeId, message: Message<Content>) -> Result<(), Problem> {
         let node = self.node;
         let mut missing = None;
-        let message = message.map(|content| match content {
-            Content::Left(_) => Small::Left(node_id(node)),
-            content => self.memory().content(content).map_or_else(
+        let message = message.map(|content| {
+            let content = self.memory().content(content);
+            content.map_or_else(
                 |what| {
                     missing = Some(what);
                     Small::Blank
                 },
                 Small::from,
-            ),
+            )
         });
         if let Some(what) = missing {
             return Err(what.into());
@@ -247,10 +200,6 @@ impl Machine for Seat<'_> {
                 At::Barrier => self.leave_barrier(),
                 At::Fault | At::Operation => Ok(()),
             };
-        }
-        if state.update != Update::default() {
-            state.update = state.update.refused();
-            return Ok(());
         }
         let asked = programs[node][number(thread)][state.next - 1];
         let Step::TryAcquire(_, leave_out) = asked else {

@@ -19,7 +19,6 @@ use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_protocols::message::{Message, Term};
 use fathomp_protocols::{Area, Placement, Protocol};
-use fathomp_shm_window::Sizes;
 use fathomp_types::NodeId;
 use memory::Small;
 use programs::{LOCKED_BY_EXCHANGES, PASSED_BY_LOADS, PROGRAMS, Program};
@@ -58,7 +57,6 @@ fn programs() -> Vec<&'static Program> {
 
 fn cluster<P: Protocol<Small>>(
     program: &Program,
-    shared: Option<Sizes>,
     faults_max: u8,
     protocol: impl Fn(NodeId) -> P,
 ) -> Cluster<P> {
@@ -69,7 +67,6 @@ fn cluster<P: Protocol<Small>>(
     Cluster {
         start: (0..NODES).map(|node| protocol(NodeId(node))).collect(),
         pages: PAGES,
-        shared,
         programs: programs.to_vec(),
         faults_max,
         looks_for: None,
@@ -146,34 +143,22 @@ fn habits() -> Guessing {
 fn home_configs(program: &Program) -> Vec<home::Config> {
     let mut configs = Vec::new();
     for (number, areas) in areas().into_iter().enumerate() {
-        configs.push(by_message(program, number, areas.clone()));
-        for richly in [false, true] {
-            configs.push(home::Config {
-                nodes: NODES,
-                areas: areas.clone(),
-                migrate: richly,
-                watch_home: false,
-                published_steps: !richly,
-                batch: 1,
-                loads_acquire: program.relies_on_loads || !richly,
-                atomics: true,
-                direct: richly,
-                guessing: match richly {
-                    true => habits(),
-                    false => Guessing::Nothing,
-                },
-                fan_in: if number == 0 { 1 } else { 2 },
-                log_max: if richly { 1 } else { 1024 },
-                carries: false,
-                keeps_locks: false,
-            });
-        }
+        configs.push(home_config(program, number, areas.clone()));
+        configs.push(home::Config {
+            migrate: false,
+            watch_home: false,
+            published_steps: true,
+            loads_acquire: true,
+            guessing: Guessing::Nothing,
+            log_max: 1024,
+            ..home_config(program, number, areas)
+        });
     }
     configs
 }
 
-/// Loads need not acquire, and all goes by message.
-fn by_message(program: &Program, number: usize, areas: Vec<Area>) -> home::Config {
+/// Loads need not acquire, unless the program relies on that.
+fn home_config(program: &Program, number: usize, areas: Vec<Area>) -> home::Config {
     home::Config {
         nodes: NODES,
         areas,
@@ -183,7 +168,6 @@ fn by_message(program: &Program, number: usize, areas: Vec<Area>) -> home::Confi
         batch: 1,
         loads_acquire: program.relies_on_loads,
         atomics: true,
-        direct: false,
         guessing: habits(),
         fan_in: if number == 0 { 1 } else { 2 },
         log_max: if number == 1 { 1 } else { 1024 },
@@ -225,11 +209,6 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
     configs
 }
 
-/// Memory that the nodes share, if they do.
-fn shared(config: &home::Config) -> Option<Sizes> {
-    config.direct.then(Sizes::small)
-}
-
 /// A home leaves pages to another node.
 fn leases(message: &Message<Small>) -> bool {
     let Message::Lease { term, pages, .. } = message else {
@@ -242,9 +221,9 @@ fn leases(message: &Message<Small>) -> bool {
 fn home_based() {
     for program in programs() {
         let mut leased = false;
-        for config in some_of(&[0, 1, 3, 5, 11], home_configs(program)) {
+        for config in some_of(&[0, 1, 2, 6], home_configs(program)) {
             let home = |me| Home::new(me, config.clone()).unwrap();
-            let mut cluster = cluster(program, shared(&config), FAULTS_MAX, home);
+            let mut cluster = cluster(program, FAULTS_MAX, home);
             cluster.looks_for = Some(leases);
             leased |= check(program, cluster);
         }
@@ -262,11 +241,11 @@ fn home_based_where_changes_are_carried() {
         }
         let configs = (0..).zip(areas()).map(|(number, areas)| home::Config {
             carries: true,
-            ..by_message(program, number, areas)
+            ..home_config(program, number, areas)
         });
         for config in some_of(&[0, 1, 3], configs.collect()) {
             let home = |me| Home::new(me, config.clone()).unwrap();
-            check(program, cluster(program, None, FAULTS_MAX, home));
+            check(program, cluster(program, FAULTS_MAX, home));
         }
     }
 }
@@ -280,11 +259,11 @@ fn home_based_where_locks_stay() {
         }
         let configs = (0..).zip(areas()).map(|(number, areas)| home::Config {
             keeps_locks: true,
-            ..by_message(program, number, areas)
+            ..home_config(program, number, areas)
         });
         for config in some_of(&[0, 1, 3], configs.collect()) {
             let home = |me| Home::new(me, config.clone()).unwrap();
-            check(program, cluster(program, None, FAULTS_MAX, home));
+            check(program, cluster(program, FAULTS_MAX, home));
         }
     }
 }
@@ -294,7 +273,7 @@ fn homeless() {
     for program in programs() {
         for config in some_of(&[0, 3, 7], homeless_configs(program)) {
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
-            check(program, cluster(program, None, ALL_FAULTS, homeless));
+            check(program, cluster(program, ALL_FAULTS, homeless));
         }
     }
 }
@@ -329,7 +308,7 @@ fn homeless_where_changes_are_postponed() {
         }
         for config in some_of(&[0, 4, 8], configs) {
             let homeless = |me| Homeless::new(me, config.clone()).unwrap();
-            check(program, cluster(program, None, ALL_FAULTS, homeless));
+            check(program, cluster(program, ALL_FAULTS, homeless));
         }
     }
 }
@@ -343,7 +322,7 @@ fn what_is_wrong_is_found() {
         .any(|mut config| {
             config.loads_acquire = false;
             let home = |me| Home::new(me, config.clone()).unwrap();
-            let cluster = cluster(&PASSED_BY_LOADS, shared(&config), FAULTS_MAX, home);
+            let cluster = cluster(&PASSED_BY_LOADS, FAULTS_MAX, home);
             let checked = cluster.checker().spawn_bfs().join();
             checked.discovery(cluster::WRITTEN).is_some()
         });
@@ -354,10 +333,10 @@ fn what_is_wrong_is_found() {
 #[test]
 fn what_atomic_instructions_may_read_is_found() {
     let wrong = (0..).zip(areas()).any(|(number, areas)| {
-        let mut config = by_message(&LOCKED_BY_EXCHANGES, number, areas);
+        let mut config = home_config(&LOCKED_BY_EXCHANGES, number, areas);
         config.atomics = false;
         let home = |me| Home::new(me, config.clone()).unwrap();
-        let cluster = cluster(&LOCKED_BY_EXCHANGES, None, FAULTS_MAX, home);
+        let cluster = cluster(&LOCKED_BY_EXCHANGES, FAULTS_MAX, home);
         let checked = cluster.checker().spawn_bfs().join();
         checked.discovery(cluster::WRITTEN).is_some()
     });

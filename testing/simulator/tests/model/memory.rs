@@ -2,7 +2,7 @@
 
 use fathomp_protocols::Body;
 use fathomp_simulator::{Arriving, Bytes, Leaving};
-use fathomp_types::{NodeId, PageId};
+use fathomp_types::PageId;
 
 /// A page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,19 +44,11 @@ pub(crate) enum Small {
     Diff(Diff),
     /// A page of zeros.
     Blank,
-    /// A page that has stayed at this node.
-    Left(NodeId),
-    /// A page that is in its place already.
-    InPlace,
 }
 
 impl Body for Small {
     fn is_blank(&self) -> bool {
         *self == Self::Blank
-    }
-
-    fn in_place() -> Self {
-        Self::InPlace
     }
 }
 
@@ -77,8 +69,7 @@ impl TryFrom<Small> for Arriving<Two> {
         Ok(match content {
             Small::Page(page) => Self::Page(page),
             Small::Blank => Self::Blank,
-            Small::InPlace => Self::InPlace,
-            Small::Diff(_) | Small::Left(_) => return Err("a page is installed from none".into()),
+            Small::Diff(_) => return Err("a page is installed from none".into()),
         })
     }
 }

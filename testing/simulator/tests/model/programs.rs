@@ -9,8 +9,8 @@ const A2: Place = Place { page: 0, byte: 1 };
 const B: Place = Place { page: 1, byte: 0 };
 
 use Step::{
-    Acquire, Add, Barrier, Flush, IfSeen, IfTaken, IfUpdated, IfWaited, Keep, Read, Release,
-    TryAcquire, Update, Write,
+    Acquire, Add, Barrier, Flush, IfSeen, IfTaken, IfUpdated, IfWaited, Read, Release, TryAcquire,
+    Update, Write,
 };
 
 /// A program: a thread on each node, and perhaps one more on node 0 that takes no
@@ -146,25 +146,25 @@ pub(crate) const PROGRAMS: &[Program] = &[
             &[
                 Acquire(1),
                 Write(A, 1),
-                Keep(1),
+                Release(1),
                 Acquire(1),
                 Read(A),
                 Write(B, 1),
-                Keep(1),
+                Release(1),
                 Barrier,
             ],
             &[
                 Acquire(1),
                 Read(A),
                 Write(A, 2),
-                Keep(1),
+                Release(1),
                 Barrier,
                 Acquire(1),
                 Write(B, 2),
-                Keep(1),
+                Release(1),
             ],
             &[
-                TryAcquire(1, 3),
+                Acquire(1),
                 Read(B),
                 Write(A, 3),
                 Release(1),
@@ -172,7 +172,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
                 Acquire(1),
                 Read(A),
                 Read(B),
-                Keep(1),
+                Release(1),
             ],
         ],
     ),

@@ -7,8 +7,8 @@ use fathomp_protocols::Protocol;
 use fathomp_protocols::home::Home;
 use fathomp_protocols::homeless::Homeless;
 use fathomp_simulator::{
-    Blob, Death, Network, Program, Shape, random_home, random_homeless, random_network,
-    random_program, run_seed, seeds,
+    Blob, Death, Program, Shape, random_home, random_homeless, random_network, random_program,
+    run_seed, seeds,
 };
 use fathomp_types::NodeId;
 use rand::rngs::StdRng;
@@ -26,7 +26,7 @@ const SHAPE: Shape = Shape {
 };
 
 fn dies<C: Debug, P: Protocol<Blob>>(
-    config: impl Fn(&Program, Network, &mut StdRng) -> C,
+    config: impl Fn(&Program, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
     let (mut stood, mut ended) = (0, 0);
@@ -38,7 +38,7 @@ fn dies<C: Debug, P: Protocol<Blob>>(
             continue;
         }
         let mut network = random_network(&mut random);
-        let config = config(&program, network, &mut random);
+        let config = config(&program, &mut random);
         // Until the death both runs are the same.
         let run = |network| {
             let mut random = StdRng::seed_from_u64(!seed);
@@ -67,7 +67,7 @@ fn home_based() {
 
 #[test]
 fn homeless() {
-    let config = |program: &Program, _, random: &mut StdRng| random_homeless(program, random);
+    let config = |program: &Program, random: &mut StdRng| random_homeless(program, random);
     dies(config, |me, config| {
         Homeless::new(me, config.clone()).unwrap()
     });

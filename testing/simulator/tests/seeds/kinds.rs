@@ -7,7 +7,7 @@ use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_simulator::{
     Program, Shape, Step, add_own_threads, add_own_threads_anywhere, add_updates, random_home,
-    random_homeless, random_network, random_program, roomy, run_seed, seeds,
+    random_homeless, random_network, random_program, run_seed, seeds,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -33,7 +33,7 @@ fn any_program(acquire: Option<bool>, random: &mut StdRng) -> Program {
         _ => {}
     }
     if acquire.map_or_else(|| random.random(), |acquire| !acquire) {
-        // Nobody relies on loads that acquire, so that memory can be shared.
+        // Nobody relies on loads that acquire.
         for step in program.threads.iter_mut().flatten().flatten() {
             if let Step::Await(byte, value) | Step::Spin(byte, value) = *step {
                 *step = Step::Wait(byte, value);
@@ -43,24 +43,14 @@ fn any_program(acquire: Option<bool>, random: &mut StdRng) -> Program {
     program
 }
 
-/// Runs programs of all seeds over both protocols.
 /// Runs programs of all seeds over the home-based protocol, as `kind` wants it. If plain
 /// loads need not `acquire`, only programs that do not rely on it.
-fn home_based(
-    acquire: Option<bool>,
-    shares: Option<bool>,
-    kind: impl Fn(&mut home::Config, &mut StdRng),
-) {
+fn home_based(acquire: Option<bool>, kind: impl Fn(&mut home::Config, &mut StdRng)) {
     for seed in seeds(1500) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = any_program(acquire, &mut random);
-        let mut network = random_network(&mut random);
-        network.shared = match shares {
-            Some(true) => network.shared.or(Some(roomy())),
-            Some(false) => None,
-            None => network.shared,
-        };
-        let mut config = random_home(&program, network, &mut random);
+        let network = random_network(&mut random);
+        let mut config = random_home(&program, &mut random);
         config.loads_acquire = acquire.unwrap_or(config.loads_acquire);
         kind(&mut config, &mut random);
         let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
@@ -83,23 +73,18 @@ fn homeless(acquire: Option<bool>, kind: impl Fn(&mut homeless::Config, &mut Std
 }
 
 #[test]
-fn home_based_in_shared_memory() {
-    home_based(Some(false), Some(true), |_, _| ());
-}
-
-#[test]
-fn home_based_by_message() {
-    home_based(Some(false), Some(false), |_, _| ());
+fn home_based_where_loads_need_not_acquire() {
+    home_based(Some(false), |_, _| ());
 }
 
 #[test]
 fn home_based_where_changes_are_carried() {
-    home_based(Some(false), Some(false), |config, _| config.carries = true);
+    home_based(Some(false), |config, _| config.carries = true);
 }
 
 #[test]
 fn home_based_with_any_guesses_where_changes_are_carried() {
-    home_based(Some(false), Some(false), |config, random| {
+    home_based(Some(false), |config, random| {
         config.carries = true;
         config.guessing = Guessing::Random(random.random());
     });
@@ -121,9 +106,8 @@ fn home_based_where_locks_stay() {
         let mut random = StdRng::seed_from_u64(seed);
         let mut program = any_program(Some(false), &mut random);
         waiting_for_locks(&mut program);
-        let mut network = random_network(&mut random);
-        network.shared = None;
-        let mut config = random_home(&program, network, &mut random);
+        let network = random_network(&mut random);
+        let mut config = random_home(&program, &mut random);
         (config.loads_acquire, config.keeps_locks) = (false, true);
         if random.random() {
             config.guessing = Guessing::Random(random.random());
@@ -135,24 +119,17 @@ fn home_based_where_locks_stay() {
 
 #[test]
 fn home_based_where_loads_acquire() {
-    home_based(Some(true), None, |_, _| ());
+    home_based(Some(true), |_, _| ());
 }
 
 #[test]
 fn home_based_without_guesses() {
-    home_based(None, None, |config, _| config.guessing = Guessing::Nothing);
+    home_based(None, |config, _| config.guessing = Guessing::Nothing);
 }
 
 #[test]
 fn home_based_with_any_guesses() {
-    home_based(None, None, |config, random| {
-        config.guessing = Guessing::Random(random.random());
-    });
-}
-
-#[test]
-fn home_based_with_any_guesses_in_shared_memory() {
-    home_based(Some(false), Some(true), |config, random| {
+    home_based(None, |config, random| {
         config.guessing = Guessing::Random(random.random());
     });
 }
@@ -160,7 +137,7 @@ fn home_based_with_any_guesses_in_shared_memory() {
 /// As the published system works.
 #[test]
 fn home_based_plain() {
-    home_based(None, None, |config, _| {
+    home_based(None, |config, _| {
         let home::Config {
             nodes,
             areas,
@@ -168,7 +145,6 @@ fn home_based_plain() {
             ..
         } = config.clone();
         *config = home::Config {
-            direct: config.direct,
             fan_in: config.fan_in,
             log_max: config.log_max,
             ..home::Config::usual(nodes, areas, true, loads_acquire)

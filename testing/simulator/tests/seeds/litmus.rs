@@ -285,7 +285,7 @@ fn run_under(under: Under, seed: u64, program: &Program, random: &mut StdRng) ->
     let network = random_network(random);
     match under {
         Under::Home | Under::HomeRelaxed => {
-            let mut config = random_home(program, network, random);
+            let mut config = random_home(program, random);
             config.loads_acquire = under == Under::Home;
             let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
             run_seed(seed, program, network, &config, home, random)

@@ -2,16 +2,11 @@
 //! one sees what was written under it. `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the
 //! everyday ones.
 
-use fathomp_protocols::home::Home;
-use fathomp_protocols::{LockId, Protocol};
-use fathomp_shm_window::Sizes;
-use fathomp_simulator::{
-    Address, Blob, Network, Program, Step, random_home, random_network, roomy, run_seed, seeds,
-};
-use fathomp_types::NodeId;
+use fathomp_protocols::LockId;
+use fathomp_protocols::home::{Config, Home};
+use fathomp_simulator::{Address, Program, Step, random_home, random_network, run_seed, seeds};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
-use std::fmt::Debug;
 
 /// Locks, each of which guards three bytes.
 const LOCKS: u32 = 3;
@@ -31,10 +26,7 @@ fn sections(pages: u32, random: &mut impl Rng) -> Vec<Step> {
         });
         let mut inside: Vec<_> = inside.collect();
         inside.push(Step::Release(LockId(lock.into())));
-        steps.push(match random.random_ratio(1, 4) {
-            true => Step::TryAcquire(LockId(lock.into()), inside.len()),
-            false => Step::Acquire(LockId(lock.into())),
-        });
+        steps.push(Step::Acquire(LockId(lock.into())));
         steps.extend(inside);
     }
     steps
@@ -82,29 +74,17 @@ fn program(random: &mut impl Rng) -> Program {
     Program { pages, threads }
 }
 
-/// Runs programs over clusters of any kind whose nodes reach each other's memory.
-fn all_seeds<C: Debug, P: Protocol<Blob>>(
-    config: impl Fn(&Program, Network, &mut StdRng) -> C,
-    protocol: impl Fn(NodeId, &C) -> P,
-) {
-    let mut kept = 0;
+#[test]
+fn home_based() {
     for seed in seeds(3000) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
-        let mut network = random_network(&mut random);
-        let sizes = [roomy(), Sizes::small()][random.random_range(0..2)];
-        (network.shared, network.keeps_locks) = (Some(sizes), true);
-        let config = config(&program, network, &mut random);
-        let outcome = run_seed(seed, &program, network, &config, &protocol, &mut random);
-        kept += outcome.locks_kept;
+        let network = random_network(&mut random);
+        let config = Config {
+            keeps_locks: true,
+            ..random_home(&program, &mut random)
+        };
+        let home = |me, config: &Config| Home::new(me, config.clone()).unwrap();
+        run_seed(seed, &program, network, &config, home, &mut random);
     }
-    println!("{kept} locks were taken by nodes that kept them");
-    assert!(kept > 0);
-}
-
-#[test]
-fn home_based() {
-    all_seeds(random_home, |me, config| {
-        Home::new(me, config.clone()).unwrap()
-    });
 }

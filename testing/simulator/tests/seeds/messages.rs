@@ -11,9 +11,6 @@ use rand::rngs::StdRng;
 const NETWORK: Network = Network {
     delay_max: 1,
     slowness_max: 1,
-    shared: None,
-    keeps_locks: false,
-    leaves: false,
     trace: false,
     images: false,
     events_max: 100_000,

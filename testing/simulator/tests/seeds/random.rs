@@ -10,7 +10,7 @@ use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_simulator::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
     add_updates, random_habits, random_home, random_homeless, random_network, random_program,
-    roomy, run_seed, seeds,
+    run_seed, seeds,
 };
 use fathomp_types::NodeId;
 use rand::rngs::StdRng;
@@ -57,7 +57,7 @@ const ALL: [OwnThreads; 3] = [
 /// Runs the random programs of all seeds.
 fn all_seeds<C: Debug, P: Protocol<Blob>>(
     own_threads: OwnThreads,
-    config: impl Fn(&Program, Network, &mut StdRng) -> C,
+    config: impl Fn(&Program, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
     all_seeds_of((SHAPE, Program::clone), own_threads, config, protocol);
@@ -67,7 +67,7 @@ fn all_seeds<C: Debug, P: Protocol<Blob>>(
 fn all_seeds_of<C: Debug, P: Protocol<Blob>>(
     (shape, other): (Shape, impl Fn(&Program) -> Program),
     own_threads: OwnThreads,
-    config: impl Fn(&Program, Network, &mut StdRng) -> C,
+    config: impl Fn(&Program, &mut StdRng) -> C,
     protocol: impl Fn(NodeId, &C) -> P,
 ) {
     for seed in seeds(SEEDS) {
@@ -76,7 +76,7 @@ fn all_seeds_of<C: Debug, P: Protocol<Blob>>(
         own_threads.add(&mut program, &mut random);
         let program = other(&program);
         let network = random_network(&mut random);
-        let config = config(&program, network, &mut random);
+        let config = config(&program, &mut random);
         run_seed(seed, &program, network, &config, &protocol, &mut random);
     }
 }
@@ -89,7 +89,7 @@ fn homeless(me: NodeId, config: &homeless::Config) -> Homeless<Blob> {
     Homeless::new(me, config.clone()).unwrap()
 }
 
-fn any_homeless(program: &Program, _: Network, random: &mut StdRng) -> homeless::Config {
+fn any_homeless(program: &Program, random: &mut StdRng) -> homeless::Config {
     random_homeless(program, random)
 }
 
@@ -108,7 +108,7 @@ const SHORT: [fn(&Program) -> usize; 2] = [|program| program.threads.len() + 1, 
 #[test]
 fn home_based_with_a_short_log() {
     for (own_threads, log_max) in all_with_short_logs() {
-        let config = |program: &Program, network, random: &mut StdRng| home::Config {
+        let config = |program: &Program, random: &mut StdRng| home::Config {
             migrate: false,
             guessing: Guessing::Habits(Limits {
                 prefetch: random.random_range(0..5),
@@ -118,7 +118,7 @@ fn home_based_with_a_short_log() {
             }),
             loads_acquire: program.relies_on_loads(),
             log_max: log_max(program),
-            ..random_home(program, network, random)
+            ..random_home(program, random)
         };
         all_seeds(own_threads, config, home);
     }
@@ -127,7 +127,7 @@ fn home_based_with_a_short_log() {
 #[test]
 fn homeless_with_a_short_log() {
     for (own_threads, log_max) in all_with_short_logs() {
-        let config = |program: &Program, _, random: &mut StdRng| homeless::Config {
+        let config = |program: &Program, random: &mut StdRng| homeless::Config {
             loads_acquire: program.relies_on_loads(),
             log_max: log_max(program),
             ..random_homeless(program, random)
@@ -142,7 +142,7 @@ fn all_with_short_logs() -> impl Iterator<Item = (OwnThreads, fn(&Program) -> us
         .flat_map(|own_threads| SHORT.map(|log_max| (own_threads, log_max)))
 }
 
-/// Threads update bytes, each at once, where nodes reach each other's memory.
+/// Threads update bytes.
 #[test]
 fn home_based_with_updates() {
     let mut updates = [0; 2];
@@ -162,21 +162,19 @@ fn home_based_with_updates() {
             };
             own_threads.add(&mut program, &mut random);
             add_updates(&mut program, &mut random);
-            let mut network = random_network(&mut random);
-            if random.random_ratio(3, 4) {
-                network.shared = network.shared.or(Some(roomy()));
-            }
-            let mut config = random_home(&program, network, &mut random);
+            let network = random_network(&mut random);
+            let mut config = random_home(&program, &mut random);
             config.loads_acquire = random.random_ratio(1, 8);
             if let Some(log_max) = log_max {
                 config.log_max = log_max(&program);
             }
             let outcome = run_seed(seed, &program, network, &config, home, &mut random);
-            (0..2).for_each(|how| updates[how] += outcome.updates[how]);
+            updates[0] += outcome.changes;
+            updates[1] += outcome.updates;
         }
     }
     println!("{updates:?} updates at home and in copies");
-    assert!(updates[0] > updates[1] / 4);
+    assert!(updates[0] > 0 && updates[1] > 0);
 }
 
 #[test]
@@ -227,7 +225,7 @@ fn in_loops(program: &Program) -> Program {
 /// Pages move, several are taken at once, and some are expected to be written again.
 #[test]
 fn home_based_where_pages_have_one_writer() {
-    let config = |program: &Program, network, random: &mut StdRng| home::Config {
+    let config = |program: &Program, random: &mut StdRng| home::Config {
         loads_acquire: false,
         migrate: true,
         guessing: Guessing::Habits(Limits {
@@ -236,7 +234,7 @@ fn home_based_where_pages_have_one_writer() {
             lease_after: random.random_range(0..3),
             keep_lock_after: 2,
         }),
-        ..random_home(program, network, random)
+        ..random_home(program, random)
     };
     for own_threads in ALL {
         all_seeds_of((ONE_WRITER, in_loops), own_threads, config, home);
@@ -254,7 +252,7 @@ const WRITTEN_AGAIN: Shape = Shape {
 /// Who writes a page again and again leases it, and has to give it back.
 #[test]
 fn home_based_where_pages_are_leased() {
-    let config = |program: &Program, network, random: &mut StdRng| home::Config {
+    let config = |program: &Program, random: &mut StdRng| home::Config {
         loads_acquire: false,
         guessing: Guessing::Habits(Limits {
             prefetch: random.random_range(0..5),
@@ -262,7 +260,7 @@ fn home_based_where_pages_are_leased() {
             lease_after: 1,
             keep_lock_after: 2,
         }),
-        ..random_home(program, network, random)
+        ..random_home(program, random)
     };
     for own_threads in ALL {
         all_seeds_of((WRITTEN_AGAIN, in_loops), own_threads, config, home);
@@ -271,7 +269,7 @@ fn home_based_where_pages_are_leased() {
 
 #[test]
 fn homeless_where_pages_have_one_writer() {
-    let config = |program: &Program, _, random: &mut StdRng| homeless::Config {
+    let config = |program: &Program, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
         guessing: random_habits(random),
@@ -364,7 +362,7 @@ fn both_protocols_leave_the_same_bytes() {
             ..random_network(&mut random)
         };
         let networks = [network(), network()];
-        let config = random_home(&program, networks[0], &mut random);
+        let config = random_home(&program, &mut random);
         let home = run_seed(seed, &program, networks[0], &config, home, &mut random);
         let config = random_homeless(&program, &mut random);
         let homeless = run_seed(seed, &program, networks[1], &config, homeless, &mut random);

@@ -2,11 +2,11 @@
 //! sees what one wrote sees what was written before it, also if that was a plain write.
 //! `FATHOMP_SIM_SEEDS=FIRST..END` tries other seeds than the everyday ones.
 
+use fathomp_protocols::LockId;
 use fathomp_protocols::home::{Config, Home};
 use fathomp_protocols::homeless::{self, Homeless};
-use fathomp_protocols::{LockId, Placement};
 use fathomp_simulator::{
-    Address, Program, Step, random_home, random_homeless, random_network, roomy, run_seed, seeds,
+    Address, Program, Step, random_home, random_homeless, random_network, run_seed, seeds,
 };
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
@@ -14,10 +14,8 @@ use rand::{Rng, RngExt, SeedableRng};
 /// What nodes have, and what keeps their pages alike.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Over {
-    /// Homes, in memory that all nodes reach.
-    Memory,
-    /// Homes, by message alone.
-    Messages,
+    /// Homes.
+    Homes,
     /// The same, and what is updated is carried home.
     Carried,
     /// No homes.
@@ -30,11 +28,7 @@ fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) -> u64 {
     for seed in seeds(3000) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
-        let mut network = random_network(&mut random);
-        network.shared = match over {
-            Over::Memory => network.shared.or(Some(roomy())),
-            Over::Messages | Over::Carried | Over::Homeless => None,
-        };
+        let network = random_network(&mut random);
         if over == Over::Homeless {
             let mut config = random_homeless(&program, &mut random);
             // That lets others see a lock free before what it guards.
@@ -49,17 +43,7 @@ fn all_seeds(over: Over, program: impl Fn(&mut StdRng) -> Program) -> u64 {
             postponed += outcome.postponed;
             continue;
         }
-        let mut config = random_home(&program, network, &mut random);
-        for area in &mut config.areas {
-            if over != Over::Memory {
-                break;
-            }
-            // Plain writes to a page that is never watched are seen at once, before what was
-            // written earlier.
-            if let Placement::Pinned(node) = area.home {
-                area.home = Placement::At(node);
-            }
-        }
+        let mut config = random_home(&program, &mut random);
         config.loads_acquire = over != Over::Carried && random.random_ratio(1, 16);
         config.carries = over == Over::Carried;
         let protocol = |me, config: &Config| Home::new(me, config.clone()).unwrap();
@@ -77,8 +61,8 @@ struct Threads {
 }
 
 impl Threads {
-    /// All threads write and read everywhere, so that homes are anywhere, pages are lent or
-    /// have moved, and there are copies.
+    /// All threads write and read everywhere, so that homes are anywhere, pages have
+    /// moved, and there are copies.
     fn random(random: &mut impl Rng) -> Self {
         let pages = random.random_range(1..=4);
         let nodes = random.random_range(2..=4);
@@ -302,34 +286,14 @@ fn add_blindly(over: Over, others: bool) {
 
 #[test]
 fn who_polls_a_flag_sees_what_came_before() {
-    poll_a_flag(Over::Memory, false);
+    poll_a_flag(Over::Homes, false);
+    poll_a_flag(Over::Homes, true);
 }
 
 #[test]
-fn who_polls_a_flag_sees_what_came_before_though_another_thread_knew_it() {
-    poll_a_flag(Over::Memory, true);
-}
-
-#[test]
-fn spin_locks_that_are_given_back_by_a_plain_write() {
-    spin_by_exchanges(Over::Memory, false);
-}
-
-#[test]
-fn spin_locks_of_nodes_with_another_thread() {
-    spin_by_exchanges(Over::Memory, true);
-}
-
-#[test]
-fn by_message_who_polls_a_flag_sees_what_came_before() {
-    poll_a_flag(Over::Messages, false);
-    poll_a_flag(Over::Messages, true);
-}
-
-#[test]
-fn by_message_spin_locks_are_given_back_by_a_plain_write() {
-    spin_by_exchanges(Over::Messages, false);
-    spin_by_exchanges(Over::Messages, true);
+fn spin_locks_are_given_back_by_a_plain_write() {
+    spin_by_exchanges(Over::Homes, false);
+    spin_by_exchanges(Over::Homes, true);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn all_seeds(program: impl Fn(&mut StdRng) -> Program) {
         let mut random = StdRng::seed_from_u64(seed);
         let program = program(&mut random);
         let network = random_network(&mut random);
-        let mut config = random_home(&program, network, &mut random);
+        let mut config = random_home(&program, &mut random);
         config.loads_acquire &= random.random_ratio(1, 8);
         let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
         run_seed(seed, &program, network, &config, home, &mut random);
