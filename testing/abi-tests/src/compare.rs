@@ -5,7 +5,7 @@ use crate::program::{Compiler, Language, OnNodes, Program};
 use crate::run::{self, Ended, Limits};
 use fathomp_launch::names::TAP_UNDER_TEST;
 use fathomp_launch::steering::LIBRARY_PATH;
-use fathomp_launch::{Inherit, Network, OpenMp, Plan, Protocol, of_this_process};
+use fathomp_launch::{Inherit, OpenMp, Plan, Protocol, of_this_process};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -37,8 +37,6 @@ pub struct Cluster {
     pub threads: usize,
     /// How they share memory.
     pub protocol: Protocol,
-    /// The network between them; without one they reach each other's memory.
-    pub network: Option<Network>,
 }
 
 impl Way {
@@ -166,14 +164,12 @@ pub fn check_on_nodes(
             nodes,
             threads,
             protocol,
-            network,
         } = cluster;
         let team = usize::from(nodes) * threads;
         let start = |way| run_one(program, &executable, runtime, directory, team, way);
         let label = format!(
-            "{nodes} nodes with {threads} thread(s), {}{}",
-            protocol.name(),
-            network.map_or("", |_| " by message")
+            "{nodes} nodes with {threads} thread(s), {}",
+            protocol.name()
         );
         let ended = start(Way::Nodes(cluster))?;
         if let OnNodes::Refused(words) = &program.on_nodes {
@@ -243,7 +239,6 @@ fn run_one(
             plan.preload = behind_tap(runtime);
             plan.cluster = Some(fathomp_launch::Cluster {
                 protocol: cluster.protocol,
-                network: cluster.network,
                 ..fathomp_launch::Cluster::of(cluster.nodes)
             });
         }

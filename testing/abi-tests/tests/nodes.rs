@@ -11,7 +11,7 @@
 use fathomp_abi_tests::compare::Cluster;
 use fathomp_abi_tests::program::{Compiler, OnNodes, Program};
 use fathomp_abi_tests::{compare, program, trials};
-use fathomp_launch::{Network, Protocol};
+use fathomp_launch::Protocol;
 use libtest_mimic::{Arguments, Failed};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -39,10 +39,6 @@ fn runtime() -> Result<PathBuf, String> {
 /// two threads.
 const SIZES: [(u16, usize); 3] = [(2, 1), (3, 1), (2, 2)];
 
-/// Directories of programs that are run once more where everything goes by message: locks and
-/// atomic instructions work otherwise there.
-const SYNCHRONISES: [&str; 2] = ["sync/", "ordered/"];
-
 fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), Failed> {
     let runtime = shared.runtime.as_ref().map_err(Failed::from)?;
     let directory = tempfile::Builder::new()
@@ -60,23 +56,9 @@ fn check(program: &Program, compiler: Compiler, shared: &Shared) -> Result<(), F
             nodes,
             threads,
             protocol,
-            network: None,
         })
     });
-    let mut clusters: Vec<_> = clusters.collect();
-    if SYNCHRONISES
-        .iter()
-        .any(|directory| program.name.starts_with(directory))
-    {
-        let network = Network::new(0.0, f64::INFINITY).map_err(|e| e.to_string())?;
-        let by_message = sizes.iter().map(|&(nodes, threads)| Cluster {
-            nodes,
-            threads,
-            protocol: Protocol::Home,
-            network: Some(network),
-        });
-        clusters.extend(by_message);
-    }
+    let clusters: Vec<_> = clusters.collect();
     compare::check_on_nodes(program, compiler, runtime, directory, &clusters)
         .map_err(|failure| Failed::from(failure.to_string()))
 }

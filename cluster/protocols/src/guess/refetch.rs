@@ -1,5 +1,5 @@
 //! Copies that barriers make invalid and that threads miss as many epochs later as the last time:
-//! where pages come by message they are fetched again as the epoch begins in which they are due,
+//! they are fetched again as the epoch begins in which they are due,
 //! all together, instead of one fault after the other.
 //!
 //! Whether a copy that came by itself is read nobody notices. So now and then it is left out, to

@@ -2,7 +2,7 @@
 //! fetches it from each of them and puts it together in causal order (Keleher, Cox,
 //! Zwaenepoel: "Lazy Release Consistency for Software Distributed Shared Memory", ISCA 1992;
 //! Keleher, Dwarkadas, Cox, Zwaenepoel: "TreadMarks", USENIX 1994). It is the reference
-//! implementation: all of it goes by message. States, messages and reasons:
+//! implementation. States, messages and reasons:
 //! `docs/protocols/homeless.md`.
 
 mod check;

@@ -9,7 +9,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("app/cli", 27),
     ("binary/cfg", 8),
     ("paging/collector", 4),
-    ("cluster/protocols", 19),
+    ("cluster/protocols", 16),
     ("cluster/heap", 3),
     ("testing/callgrind", 2),
     ("openmp/omp", 15),
