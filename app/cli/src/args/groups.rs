@@ -1,6 +1,7 @@
 //! `fathomp --help`: commands by what they are for.
 
 use super::Arguments;
+use super::pages::with_pages;
 use clap::{Command, CommandFactory};
 use fathomp_report::text::wrapped;
 use std::fmt::Write as _;
@@ -44,7 +45,7 @@ pub(crate) fn grouped(width: usize) -> Command {
         }
         listed.push('\n');
     }
-    Arguments::command()
+    with_pages(Arguments::command())
         .before_help(clap::builder::StyledStr::from(listed.trim_end().to_owned()))
         .help_template(
             "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}",

@@ -12,6 +12,7 @@ mod install;
 mod label;
 mod lists;
 mod net;
+mod pages;
 mod paging;
 mod predict;
 mod program;
@@ -43,6 +44,7 @@ pub(crate) use install::{Completions, Man};
 pub(crate) use label::Label;
 pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
+pub(crate) use pages::with_examples;
 pub(crate) use paging::Paging;
 pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName};
 pub(crate) use program::Program;
@@ -82,90 +84,49 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Say what this machine supports, what is missing and how to mend it.
-    #[command(after_help = "Example:\n  fathomp doctor")]
     Doctor,
     /// Calibrate, record at several thread counts, predict, and write a report.
-    #[command(after_help = "Example:\n  fathomp study --threads 1,2,4 -- ./solver --size 1000")]
     Study(Study),
     /// Run an OpenMP program on fathomp's runtime.
-    #[command(after_help = "Example:\n  fathomp run --threads 4 -- python3 script.py")]
     Run(Run),
     /// Run an OpenMP program and record what its regions and threads do; with --paging,
     /// any program, and what it pages.
-    #[command(
-        after_help = "Example:\n  fathomp record -o recording --threads 4 -- ./solver\n  fathomp record --paging -o recording -- sh -c 'tar c . | gzip > /tmp/all.tar.gz'"
-    )]
     Record(Record),
     /// Take what programs on other machines record of their paging.
-    #[command(after_help = "Example:\n  fathomp collect --listen 0.0.0.0:4711 -o collected")]
     Collect(Collect),
     /// Say which variables and cache lines threads share, without hardware counters.
-    #[command(after_help = "Example:\n  fathomp sharing --threads 4 -- ./solver --size 100")]
     Sharing(Sharing),
     /// Run two or more OpenMP programs on one machine, which they divide region by region.
-    #[command(
-        after_help = "Example:\n  fathomp share -o share.html -- ./solver --size 1000 -- ./filter\n  fathomp share --compare -- ./solver --size 1000 -- ./filter"
-    )]
     Share(Share),
     /// Measure what OpenMP constructs and memory cost on this machine, and what
     /// faults cost between nodes.
-    #[command(
-        after_help = "Example:\n  fathomp calibrate -o machine.json\n  fathomp calibrate --nodes 2 --net gige_amd -o machine.json\n  fathomp calibrate --hosts a,b -o cluster.json"
-    )]
     Calibrate(Calibrate),
     /// Show the time, waiting and efficiency of each region of a recording.
-    #[command(
-        after_help = "Example:\n  fathomp regions recording\n  fathomp regions recording --overheads epcc.json\n  fathomp regions recording --counts counts.csv --sequential 3.5"
-    )]
     Regions(Regions),
     /// Show what a recording made with --paging says: peaks, background, correlation, period,
     /// cumulative profile.
-    #[command(
-        after_help = "Example:\n  fathomp record --paging -o recording -- ./solver\n  fathomp skyline recording --counter minor_faults --axis phases"
-    )]
     Skyline(Skyline),
     /// Show what parallel regions contain, without running anything: loops with their
     /// iterations, accesses by pattern, arithmetic, calls.
-    #[command(
-        after_help = "Example:\n  fathomp scan ./solver\n  fathomp scan solver.c sweep.f90 --json\n  fathomp scan -p build/compile_commands.json --region-lines lines.txt"
-    )]
     Scan(Scan),
     /// Predict time and speedup at other numbers of threads, and on clusters.
-    #[command(
-        after_help = "Example:\n  fathomp predict recording-1 recording-4 --at 8,16\n  fathomp predict --model sdp-crit --counts faults.csv --cluster gige_amd\n  fathomp predict --evaluate --budget 10min --save evaluation -o evaluation.html\n  fathomp predict --validate --hosts a,b --programs npb --class W"
-    )]
     Predict(Predict),
     /// Say how many threads each parallel region deserves, what is lost otherwise, and why.
-    #[command(
-        after_help = "Example:\n  fathomp record -o recording --threads 1 -- ./solver\n  fathomp advise recording -o advice.json\n  fathomp run --advice advice.json -- ./solver"
-    )]
     Advise(Advise),
     /// Replay what a program accessed on clusters that are not there: more nodes,
     /// the other protocol, other homes, another network.
-    #[command(
-        after_help = "Example:\n  fathomp record --nodes 8 --accesses -o recording -- ./solver\n  fathomp simulate recording --net gige_amd --dsm homeless\n  fathomp simulate recording --net gige_amd --granularity"
-    )]
     Simulate(Simulate),
     /// Write one offline HTML page about recordings, or about results of
     /// `fathomp bench`.
-    #[command(after_help = "Example:\n  fathomp report recording -o report.html")]
     Report(Report),
     /// Measure what OpenMP constructs, consistent memory and memory accesses
     /// cost, with several compilers and runtimes side by side.
-    #[command(
-        after_help = "Example:\n  fathomp bench epcc --group sync --threads 1,2 --html bench.html\n  fathomp bench dsm --hosts a,b\n  fathomp bench mcbench --hosts a,b,c,d --runtime home,homeless"
-    )]
     Bench(Bench),
     /// List, build, run and verify the OpenMP programs that fathomp brings.
-    #[command(after_help = "Example:\n  fathomp workload run cg --class W --threads 2")]
     Workload(Workload),
     /// Print a script by which a shell completes fathomp's commands and options.
-    #[command(
-        after_help = "Example:\n  fathomp completions bash > ~/.local/share/bash-completion/completions/fathomp"
-    )]
     Completions(Completions),
     /// Write a manual page for each command into a directory.
-    #[command(after_help = "Example:\n  fathomp man ~/.local/share/man/man1")]
     Man(Man),
     /// Serve `fathomp run --hosts` on this host.
     #[command(hide = true)]
@@ -432,18 +393,6 @@ mod tests {
             };
             assert_eq!(run.program.command.len(), 5, "{line}");
             assert!(!parsed.json && !parsed.quiet, "{line}");
-        }
-    }
-
-    #[test]
-    fn every_command_shows_an_example() {
-        for command in Arguments::command().get_subcommands() {
-            let hidden = command.is_hide_set();
-            assert!(
-                hidden || command.get_after_help().is_some(),
-                "{}",
-                command.get_name()
-            );
         }
     }
 }

@@ -20,24 +20,17 @@ pub(crate) struct Workload {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// Show the workloads and their sizes.
-    #[command(after_help = "Example:\n  fathomp workload list --suite npb")]
     List(List),
     /// Build workloads and print how to call them: their paths and, where the
     /// size is no part of the program, the size that was asked for.
-    #[command(
-        after_help = "Example:\n  fathomp record -o recording -- $(fathomp workload build cg --class W)"
-    )]
     Build(Build),
     /// Build a workload and run it.
-    #[command(after_help = "Example:\n  fathomp workload run cg --class W --threads 2")]
     Run(Run),
     /// Build workloads, run them with several numbers of threads, and check
     /// their results.
-    #[command(after_help = "Example:\n  fathomp workload verify npb --class W --threads 1,2")]
     Verify(Verify),
     /// Measure the access patterns of the published static score, and write a table (CSV) and
     /// what gnuplot draws for each of its figures.
-    #[command(after_help = "Example:\n  fathomp workload figures figures --threads 1,2")]
     Figures(Figures),
 }
 

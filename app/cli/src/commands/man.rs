@@ -1,6 +1,6 @@
 //! `fathomp man`: a manual page for each command, made from the definition of the arguments.
 
-use crate::args::{Arguments, Man};
+use crate::args::{Arguments, Man, with_examples};
 use crate::failure::{Failure, Outcome};
 use crate::output::stream_file;
 use crate::voice::Voice;
@@ -17,7 +17,7 @@ struct Answer<'a> {
 pub(super) fn man(plan: &Man, voice: Voice) -> Outcome {
     fs::create_dir_all(&plan.directory)
         .map_err(|error| Failure::unwritable(&plan.directory, &error))?;
-    let mut command = Arguments::command().disable_help_subcommand(true);
+    let mut command = with_examples(Arguments::command()).disable_help_subcommand(true);
     // Fills in the full names of subcommands, and options that all of them have.
     command.build();
     let mut pages = Vec::new();
