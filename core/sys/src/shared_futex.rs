@@ -1,7 +1,7 @@
 //! Sleeping on a 32-bit word until another thread, of this process or of one
 //! that shares the memory, wakes us.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Sleeps while `*word == expected`, until somebody wakes a group of `mask` or
 /// the moment `until_ns` of `CLOCK_MONOTONIC` comes (none: for ever). May return
@@ -27,6 +27,15 @@ pub fn wait(word: &AtomicU32, expected: u32, mask: u32, until_ns: Option<u64>) {
             mask,
         );
     }
+}
+
+/// The low half of a word of 64 bits, to sleep on.
+#[must_use]
+#[cfg(target_endian = "little")]
+pub fn low_half(word: &AtomicU64) -> &AtomicU32 {
+    // SAFETY: the first half of a live, aligned word is a live, aligned half word as long as
+    // `word` is borrowed; both types allow changes by others.
+    unsafe { &*std::ptr::from_ref(word).cast() }
 }
 
 /// Wakes at most `count` threads sleeping on `word` with a mask that has a bit

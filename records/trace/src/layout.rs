@@ -11,7 +11,7 @@
 /// `"FTHRING\0"`, little endian.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
 /// Version of this layout.
-pub(crate) const VERSION: u64 = 7;
+pub(crate) const VERSION: u64 = 8;
 
 /// Header words.
 pub(crate) mod header {
@@ -85,6 +85,9 @@ pub(crate) mod header {
     pub(crate) const LIBRARY: usize = 640;
     /// Words for the path, with its length.
     pub(crate) const LIBRARY_WORDS: usize = 257;
+    /// 1 in the low half while the drainer sleeps there and nobody has woken it; in a cache line
+    /// of its own.
+    pub(crate) const BELL: usize = 960;
     /// Words of the header, whole pages.
     pub(crate) const WORDS: usize = 1024;
 }

@@ -10,6 +10,8 @@ use fathomp_trace::recorder::{Recorder, Settings};
 use fathomp_trace::state::State;
 use fathomp_types::{SiteId, Ticks};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 #[test]
 fn beyond_the_limit_executions_are_summed_exactly() {
@@ -142,7 +144,7 @@ fn an_idle_program_costs_the_drainer_no_records() {
     let mut last = first;
     common::eventually("rest", || {
         last = drainer.poll().unwrap();
-        last.records > 0 && last.pause > std::time::Duration::from_millis(3)
+        last.records > 0 && last.pause > Duration::from_millis(3)
     });
     let bytes = last.bytes;
     for _ in 0..100 {
@@ -152,4 +154,36 @@ fn an_idle_program_costs_the_drainer_no_records() {
     recorder.finish();
     drainer.finish().unwrap();
     assert_eq!(total(&executions(&place.read(), SiteId(1))), 1);
+}
+
+#[test]
+fn a_ring_that_fills_and_an_end_wake_the_drainer() {
+    const EVER: Duration = Duration::from_secs(60);
+    let place = Place::new();
+    let recorder = Recorder::open(place.settings(), "test").unwrap();
+    let thread = recorder.attach().unwrap();
+    execute(thread, region(recorder, 0), 1);
+    let mut drainer = place.drainer();
+    drainer.poll().unwrap();
+    let begun = Instant::now();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(drainer.wait(EVER));
+            over.store(true, Ordering::Relaxed);
+        });
+        let mut instance = 1;
+        while !over.load(Ordering::Relaxed) && begun.elapsed() < EVER {
+            instance += 1;
+            execute(thread, region(recorder, 0), instance);
+        }
+    });
+    drainer.poll().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| drainer.wait(EVER));
+        recorder.finish();
+    });
+    assert!(begun.elapsed() < EVER / 2, "nobody woke the drainer");
+    assert!(!drainer.wait(EVER), "the process has ended");
+    drainer.finish().unwrap();
 }

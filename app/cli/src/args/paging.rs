@@ -30,7 +30,7 @@ pub(crate) struct Paging {
     pub(crate) key: Option<String>,
     /// Look at each thread's counters so often, such as 1ms, so that what rises between
     /// changes of state has a shape; `never` does not [default: as often as costs next to
-    /// nothing, every millisecond at first].
+    /// nothing, every 20 ms at first].
     #[arg(long, value_name = "TIME")]
     pub(crate) sample: Option<SampleInterval>,
     /// Tasks to record, such as 0-3,7 or rank:0-3; of others only totals are kept.

@@ -10,6 +10,10 @@ use std::time::Duration;
 /// Wait after a poll that failed, before the next.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
+/// Longest sleep of a drainer that is called when there is something to do: so late it learns of
+/// a second process, and that the program was killed.
+const UNTIL_CALLED: Duration = Duration::from_millis(20);
+
 /// What to drain, and where to.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -64,6 +68,10 @@ pub(crate) fn start(job: Job) -> Result<Drain, DrainError> {
                     remember(&mut problems, &error);
                     PAUSE_AFTER_ERROR
                 }
+            };
+            let pause = match drainer.wait(UNTIL_CALLED) {
+                true => Duration::ZERO,
+                false => pause,
             };
             if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
                 break;

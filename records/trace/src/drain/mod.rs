@@ -143,7 +143,7 @@ impl Drainer {
     }
 
     /// Looks once for new processes and new records. Wait for
-    /// [`Progress::pause`] before the next call.
+    /// [`Progress::pause`] before the next call, or [until called](Self::wait).
     ///
     /// # Errors
     /// If the live directory cannot be read. The drainer can still be used.
@@ -171,6 +171,19 @@ impl Drainer {
             bytes: self.summary.bytes,
             pause: process::pause_after(fullest),
         })
+    }
+
+    /// Sleeps until records have to be taken, if that can be told: a single process calls when a
+    /// ring is half full and when it ends. A look now and then costs a busy machine more than it
+    /// takes, as a thread that lost its processor for it keeps all others waiting at a barrier.
+    ///
+    /// Sleeps no longer than `longest`. Says whether it slept; otherwise wait for
+    /// [`Progress::pause`].
+    pub fn wait(&self, longest: Duration) -> bool {
+        match &self.streams[..] {
+            [only] => only.source().wait(longest),
+            _ => false,
+        }
     }
 
     /// Takes everything that is there and completes all streams. Processes

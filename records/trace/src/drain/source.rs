@@ -12,10 +12,12 @@ use crate::witness::{Lapse, Unseen, Witness};
 use fathomp_ring::Ring;
 use fathomp_sys::clock::{self, Pair};
 use fathomp_sys::peer;
+use fathomp_sys::shared_futex;
 use fathomp_sys::shm::{SharedFile, WORD};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The ring file of a process.
 #[derive(Debug)]
@@ -113,6 +115,21 @@ impl Source {
     pub(crate) fn has_ended(&self) -> bool {
         let knowable = self.same_namespace && self.start_time != 0;
         knowable && peer::start_time(self.pid) != Some(self.start_time)
+    }
+
+    /// Sleeps until a thread finds its ring half full, the process ends properly, or `longest`
+    /// has passed. Says at once that it has not if the process has ended so.
+    pub(crate) fn wait(&self, longest: Duration) -> bool {
+        let words = self.file.words();
+        if self.read(header::END) != 0 || !self.is_whole() {
+            return false;
+        }
+        let bell = &words[header::BELL];
+        let until_ns = clock::monotonic_ns().saturating_add(longest.as_nanos() as u64);
+        // A thread that looked just before does not call; it looks again soon.
+        bell.store(1, Ordering::Release);
+        shared_futex::wait(shared_futex::low_half(bell), 1, u32::MAX, Some(until_ns));
+        true
     }
 
     /// Thread slots that have ever been used.

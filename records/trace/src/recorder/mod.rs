@@ -28,7 +28,7 @@ use cells::{Own, OwnLine};
 use fathomp_launch::of_this_process;
 use fathomp_sys::clock::{self, Pair};
 use fathomp_sys::shm::SharedFile;
-use fathomp_sys::{peer, process};
+use fathomp_sys::{peer, process, shared_futex};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use sites::Sites;
 use std::io::{self, Write};
@@ -384,6 +384,16 @@ impl Recorder {
     /// The process is about to end properly. Harmless if called twice.
     pub fn finish(&self) {
         self.words[header::END].store(clock::now().0, Ordering::Release);
+        self.call_drainer();
+    }
+
+    /// Wakes the drainer, if it sleeps until it is called.
+    pub(super) fn call_drainer(&self) {
+        let bell = &self.words[header::BELL];
+        // Whoever takes the 1 away wakes it.
+        if bell.load(Ordering::Relaxed) == 1 && bell.swap(0, Ordering::AcqRel) == 1 {
+            shared_futex::wake(shared_futex::low_half(bell), 1, u32::MAX);
+        }
     }
 
     /// A recorder that is not part of the runtime was told so many events, and had so many ticks

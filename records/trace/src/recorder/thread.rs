@@ -54,6 +54,9 @@ struct Private {
     seen_tail: AtomicU64,
     /// Position up to which the ring has memory; `u64::MAX` once all of it has.
     grown: AtomicU64,
+    /// Position up to which records can be written without a look at `grown` and at whether
+    /// the drainer has to be called.
+    limit: AtomicU64,
     /// When the ring last failed to grow, in ticks.
     stunted: AtomicU64,
     /// Shortest wait that gets a record, in ticks.
@@ -510,8 +513,36 @@ impl ThreadRecorder {
         let mut seen = self.own.seen_tail.read();
         let free = self.ring.free(&mut seen, wanted);
         self.own.seen_tail.write(seen);
+        if free < wanted {
+            self.recorder.call_drainer();
+            return false;
+        }
         let position = self.ring.head().wrapping_add(words + RESERVE);
-        free >= wanted && (position <= self.own.grown.read() || self.grow(position))
+        position <= self.own.limit.read() || self.pass_limit(position)
+    }
+
+    /// Sees to it that records can be written up to `position`, and sets the next limit. The
+    /// drainer, which may sleep for longer than a burst of events takes to fill the ring, is
+    /// called when half of it is full, and again should it not hear that.
+    #[cold]
+    fn pass_limit(&self, position: u64) -> bool {
+        if position > self.own.grown.read() && !self.grow(position) {
+            return false;
+        }
+        let capacity = self.ring.capacity();
+        let mut tail = 0;
+        // Nothing is as much as this: the drainer's position is looked at.
+        let free = self.ring.free(&mut tail, u64::MAX);
+        self.own.seen_tail.write(tail);
+        let next = if free > capacity / 2 {
+            tail.wrapping_add(capacity / 2)
+        } else {
+            self.recorder.call_drainer();
+            position.wrapping_add(capacity / 8)
+        };
+        let grown = self.own.grown.read();
+        self.own.limit.write(next.max(position).min(grown));
+        true
     }
 
     /// Gives the ring memory up to `position`, on the first way round. The one

@@ -8,7 +8,7 @@ const LOOKS: u32 = 64;
 const LATE_MAX: u32 = 16;
 
 /// Shortest interval of a sampler that chooses it by itself.
-const OWN_MIN: Duration = Duration::from_millis(1);
+const OWN_MIN: Duration = Duration::from_millis(20);
 /// It takes a part of a processor's time that is no more than one in so many,
 const OWN_COST: u64 = 100;
 /// and looks no oftener than so many times while the time since its begin doubles, about.
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_own_interval_follows_from_cost_and_time() {
         let mut pace = OwnPace::default();
-        assert_eq!(pace.interval(Duration::ZERO), MS);
+        assert_eq!(pace.interval(Duration::ZERO), MS * 20);
         assert_eq!(pace.interval(Duration::from_secs(60)), MS * 60);
         for _ in 0..10 {
             pace.looked(300_000);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const SWAP_INTERVAL: Duration = Duration::from_millis(20);
 /// Shortest time between two searches for new threads, which cost more than a look at
 /// those that are known.
-const SEARCH_INTERVAL: Duration = Duration::from_millis(5);
+const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
 /// A sampler that chooses its interval searches for no more than one part of the time in so many.
 const SEARCH_COST: u64 = 100;
 /// Shortest interval at which threads are looked at in `/proc`, if the interval was asked for.
