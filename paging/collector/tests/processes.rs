@@ -180,15 +180,7 @@ fn exit_with_threads(live: &Path) {
 
 fn start(writer: &str) -> (Place, Collecting) {
     let place = Place::new();
-    let writer = match writer {
-        "striped" => {
-            let all = ["a", "b"].map(|name| place.root.path().join(name));
-            all.iter().for_each(|one| std::fs::create_dir(one).unwrap());
-            Writer::Striped(all.to_vec())
-        }
-        other => other.parse().unwrap(),
-    };
-    let collecting = place.start(place.setup(writer));
+    let collecting = place.start(place.setup(place.writer(writer)));
     (place, collecting)
 }
 

@@ -142,6 +142,14 @@ pub fn name(words: &[std::sync::atomic::AtomicU64], number: usize) -> String {
     String::from_utf8_lossy(&name[..length]).into_owned()
 }
 
+/// The names of a table from a number on.
+#[must_use]
+pub fn since(words: &[std::sync::atomic::AtomicU64], first: usize) -> Vec<String> {
+    (first..count(words))
+        .map(|number| name(words, number))
+        .collect()
+}
+
 fn find(words: &[std::sync::atomic::AtomicU64], name: &[u8], from: usize) -> Option<u32> {
     let wanted = hash(name) << 8 | name.len() as u64;
     (from..count(words)).find_map(|number| {

@@ -251,11 +251,26 @@ pub enum Writer {
     Remote(String),
 }
 
+/// How records leave the rings of a process, of whichever writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// The collector takes them out of shared memory.
+    Rings,
+    /// The process sends them to the collector as messages.
+    Messages,
+    /// The process writes them into files.
+    Files,
+}
+
 impl Writer {
-    /// Whether the changes pass through the collector's process on their usual way.
+    /// How records leave the rings of a process.
     #[must_use]
-    pub fn needs_collector(&self) -> bool {
-        !matches!(self, Self::Task | Self::Striped(_))
+    pub fn handover(&self) -> Handover {
+        match self {
+            Self::Shared | Self::Remote(_) => Handover::Rings,
+            Self::Message | Self::Collector(_) => Handover::Messages,
+            Self::Task | Self::Striped(_) => Handover::Files,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What processes send: introductions, words, names, facts.
 
-use super::{Collector, StartError, merging};
+use super::{Collector, StartError};
 use crate::peers::{self, Event, ExpectedPeers, PeerId, Peers};
 use crate::process::{Common, Whereabouts};
 use fathomp_feed::file::RingFile;
@@ -96,9 +96,7 @@ impl Collector {
                     setup: &self.setup,
                     store: &mut self.store,
                     nanos_per_tick,
-                    merging: None,
                 };
-                common.merging = merging(&common);
                 let words: Vec<u64> = message::words(body).collect();
                 let channel = header.channel as usize;
                 process.words(channel, header.position, &words, &mut common);
@@ -122,43 +120,37 @@ pub(super) fn listen(
     live: &Path,
     setup: &mut Setup,
 ) -> Result<(Option<Peers>, Option<SocketAddr>), StartError> {
-    let (local, network) = match &setup.writer {
+    let refused = |address: &str, source| StartError::Listen {
+        address: address.to_owned(),
+        source,
+    };
+    let (local, network, bound) = match &mut setup.writer {
         Writer::Message => {
             let listener = LocalListener::listen(live, SOCKET);
-            let listener = listener.map_err(|source| StartError::Listen {
-                address: live.join(SOCKET).display().to_string(),
-                source,
-            })?;
-            (Some(listener), None)
+            let address = live.join(SOCKET);
+            let error = |source| refused(&address.to_string_lossy(), source);
+            (Some(listener.map_err(error)?), None, None)
         }
         Writer::Collector(address) => {
-            let address = match address.is_empty() {
-                true => THIS_HOST,
-                false => address.as_str(),
-            };
-            let error = |source| StartError::Listen {
-                address: address.to_owned(),
-                source,
-            };
-            let listener = TcpListener::bind(address).map_err(error)?;
-            listener.set_nonblocking(true).map_err(error)?;
-            let bound = listener.local_addr().map_err(error)?;
+            if address.is_empty() {
+                THIS_HOST.clone_into(address);
+            }
+            let listener = TcpListener::bind(&*address);
+            let bound = listener.and_then(|listener| {
+                listener.set_nonblocking(true)?;
+                let bound = listener.local_addr()?;
+                Ok((listener, bound))
+            });
+            let (listener, bound) = bound.map_err(|source| refused(address, source))?;
             // The name stays as it was given: the address behind it may be one that others
             // cannot reach.
-            let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-            (
-                None,
-                Some((listener, bound, format!("{host}:{}", bound.port()))),
-            )
+            let host = address
+                .rsplit_once(':')
+                .map_or(&**address, |(host, _)| host);
+            *address = format!("{host}:{}", bound.port());
+            (None, Some(listener), Some(bound))
         }
         _ => return Ok((None, None)),
-    };
-    let (network, bound) = match network {
-        Some((listener, bound, name)) => {
-            setup.writer = Writer::Collector(name);
-            (Some(listener), Some(bound))
-        }
-        None => (None, None),
     };
     let peers = Peers::new(local, network, &setup.key, ExpectedPeers::Processes);
     Ok((Some(peers), bound))

@@ -3,7 +3,7 @@
 mod hear;
 
 use crate::peers::{PeerId, Peers};
-use crate::process::{Common, Feed, Process};
+use crate::process::{Common, Process};
 use crate::remote::Remote;
 use crate::serve::Closing;
 use crate::store::Store;
@@ -12,7 +12,6 @@ use fathomp_feed::layout::EXTENSION;
 use fathomp_feed::message::{self, Hello, Role};
 use fathomp_paging::setup::{Setup, SetupError, Writer};
 use fathomp_sys::clock::{self, Pair, Source};
-use fathomp_types::Ticks;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -39,8 +38,6 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How long after its end a process that is still connected (by a child that has its
 /// descriptors) may have messages on the way.
 const ON_THE_WAY: Duration = Duration::from_millis(200);
-/// How wide bins are at first, once intervals are merged.
-const BIN_NS: f64 = 1e6;
 
 /// What is to be recorded, and where.
 #[derive(Clone, Debug)]
@@ -255,10 +252,8 @@ impl Collector {
             setup: &self.setup,
             store: &mut self.store,
             nanos_per_tick,
-            merging: None,
         };
         for process in self.processes.values_mut() {
-            common.merging = merging(&common);
             action(process, &mut common);
         }
     }
@@ -343,8 +338,7 @@ impl Collector {
     }
 
     fn begin(&mut self, stem: &str, file: Option<RingFile>) {
-        let feed = Feed::of(&self.setup.writer);
-        let mut process = Process::new(file, feed);
+        let mut process = Process::new(file, self.setup.writer.handover());
         process.alive();
         self.processes.insert(stem.to_owned(), process);
         self.summary.processes += 1;
@@ -378,9 +372,7 @@ impl Collector {
             setup: &self.setup,
             store: &mut self.store,
             nanos_per_tick,
-            merging: None,
         };
-        common.merging = merging(&common);
         let mut whole = process.complete(running, &mut common);
         if !whole {
             common.store.give_reserve_up();
@@ -432,13 +424,6 @@ impl Collector {
             problems.push(problem);
         }
     }
-}
-
-/// How wide bins are, if the limit is reached.
-fn merging(common: &Common<'_>) -> Option<Ticks> {
-    let nanos_per_tick = common.nanos_per_tick.unwrap_or(1.0).max(1e-3);
-    let reached = common.store.bytes >= common.setup.limit_bytes;
-    reached.then_some(Ticks((BIN_NS / nanos_per_tick) as u64))
 }
 
 fn connect(address: &str, setup: &Setup) -> Result<Remote, StartError> {

@@ -11,7 +11,7 @@ use fathomp_feed::names;
 use fathomp_feed::notes;
 use fathomp_feed::scribe::{Scribe, Taken};
 use fathomp_paging::Ending;
-use fathomp_paging::setup::{Setup, Writer};
+use fathomp_paging::setup::{Handover, Setup};
 use fathomp_paging::stream::{self, file_name};
 use fathomp_ring::Word;
 use fathomp_types::Ticks;
@@ -22,33 +22,14 @@ use std::time::{Duration, Instant};
 const SOON: u64 = 8;
 /// ... others when something has been in them for so long.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How wide bins are at first, once intervals are merged.
+const BIN_NS: f64 = 1e6;
 /// Channels that make sense; more are not taken from a peer.
 const CHANNELS_MOST: usize = 1 << 14;
 /// Names that make sense, as many as a ring file has room for.
 const NAMES_MOST: usize = fathomp_feed::layout::names::MOST;
 /// Part of a process's streams in which the collector completes what the process wrote.
 const REST: u32 = u32::MAX;
-
-/// Who empties the rings of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Feed {
-    /// We do.
-    Rings,
-    /// The process, by messages to us.
-    Messages,
-    /// The process, into files.
-    Files,
-}
-
-impl Feed {
-    pub(crate) fn of(writer: &Writer) -> Self {
-        match writer {
-            Writer::Shared | Writer::Remote(_) => Self::Rings,
-            Writer::Message | Writer::Collector(_) => Self::Messages,
-            Writer::Task | Writer::Striped(_) => Self::Files,
-        }
-    }
-}
 
 /// Where a process that sends messages is.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +47,15 @@ pub(crate) struct Common<'a> {
     pub(crate) store: &'a mut Store,
     /// Length of a tick on this host, as well as it is known; none if processes know better.
     pub(crate) nanos_per_tick: Option<f64>,
-    /// The limit is reached: bins, so wide at first.
-    pub(crate) merging: Option<Ticks>,
+}
+
+impl Common<'_> {
+    /// How wide bins are, if the limit is reached.
+    fn merging(&self) -> Option<Ticks> {
+        let nanos_per_tick = self.nanos_per_tick.unwrap_or(1.0).max(1e-3);
+        let reached = self.store.bytes >= self.setup.limit_bytes;
+        reached.then_some(Ticks((BIN_NS / nanos_per_tick) as u64))
+    }
 }
 
 /// A process.
@@ -81,7 +69,7 @@ pub(crate) struct Process {
     pub(crate) connected: bool,
     /// It became another program, whose file is there.
     pub(crate) replaced: bool,
-    feed: Feed,
+    handover: Handover,
     channels: Vec<Channel>,
     names_told: Vec<String>,
     names_written: usize,
@@ -108,14 +96,14 @@ struct Channel {
 }
 
 impl Process {
-    pub(crate) fn new(file: Option<RingFile>, feed: Feed) -> Self {
+    pub(crate) fn new(file: Option<RingFile>, handover: Handover) -> Self {
         Self {
             file,
             told: None,
             place: Whereabouts::default(),
             connected: false,
             replaced: false,
-            feed,
+            handover,
             channels: Vec::new(),
             names_told: vec![String::new()],
             names_written: 1,
@@ -203,7 +191,7 @@ impl Process {
             self.cut_off = true;
         }
         let mut fullest = 0.0_f64;
-        if self.feed == Feed::Rings && !self.cut_off {
+        if self.handover == Handover::Rings && !self.cut_off {
             for index in 0..file.slots_used() {
                 fullest = fullest.max(self.drain_slot(&file, index, all, common));
             }
@@ -248,7 +236,7 @@ impl Process {
     fn take(&mut self, index: usize, words: &[u64], common: &Common<'_>) {
         let mut out = std::mem::take(&mut self.pending);
         let merging = common
-            .merging
+            .merging()
             .or(self.failure.as_ref().map(|_| Ticks(1 << 20)));
         let channel = self.channel(index);
         if let Some(width) = merging {
@@ -266,7 +254,7 @@ impl Process {
         words: &[u64],
         common: &mut Common<'_>,
     ) {
-        if index >= CHANNELS_MOST || self.feed != Feed::Messages {
+        if index >= CHANNELS_MOST || self.handover != Handover::Messages {
             self.missing += 1;
             return;
         }
@@ -308,9 +296,7 @@ impl Process {
     fn put_names(&mut self, out: &mut Vec<u8>) {
         let first = self.names_written;
         let new: Vec<String> = match &self.file {
-            Some(file) if !self.cut_off => (first..names::count(file.words()))
-                .map(|number| names::name(file.words(), number))
-                .collect(),
+            Some(file) if !self.cut_off => names::since(file.words(), first),
             _ => self.names_told.get(first..).unwrap_or_default().to_vec(),
         };
         if !new.is_empty() {
@@ -358,7 +344,7 @@ impl Process {
     fn write(&mut self, common: &mut Common<'_>) {
         if self.output.is_none() {
             let facts = self.facts(common);
-            let part = (self.feed == Feed::Files).then_some(REST);
+            let part = (self.handover == Handover::Files).then_some(REST);
             let name = file_name(facts.pid, facts.zero, part);
             let mut out = Vec::new();
             self.introduce(common, &mut out);
@@ -430,7 +416,8 @@ impl Process {
             channel.scribe.end(end.at, end.ending, &mut self.pending);
         }
         // A process that wrote and ended as it should has said all this itself.
-        let said = self.feed == Feed::Files && facts.end.is_some() && self.pending.is_empty();
+        let said =
+            self.handover == Handover::Files && facts.end.is_some() && self.pending.is_empty();
         if said {
             return true;
         }

@@ -1,12 +1,12 @@
 //! What a process leaves in its ring file when it ends, however it ends: the rest of its
 //! rings, sums that found no room there, and what it was doing.
 
-use super::{Common, Feed, Process};
+use super::{Common, Process};
 use fathomp_feed::facts::End;
 use fathomp_feed::file::RingFile;
 use fathomp_feed::layout::{ending, slot};
 use fathomp_feed::scribe::Past;
-use fathomp_paging::setup::Writer;
+use fathomp_paging::setup::{Handover, Writer};
 use fathomp_paging::stream::file_name;
 use fathomp_paging::{Activity, State};
 use fathomp_ring::Word;
@@ -28,7 +28,7 @@ impl Process {
         let head = ring.written();
         let active = words[slot::STATE].acquire() == slot::ACTIVE;
         let current = words[slot::THREAD].get() as u32;
-        if self.feed == Feed::Files {
+        if self.handover == Handover::Files {
             let tail = ring.consumed();
             if tail == head && !active {
                 return;

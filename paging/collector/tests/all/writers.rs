@@ -38,15 +38,7 @@ fn stay() -> impl Strategy<Value = Stay> {
 
 fn record(writer: &str, threads: &[Vec<Stay>]) -> Told {
     let place = Place::new();
-    let writer = match writer {
-        "striped" => {
-            let all = ["a", "b"].map(|name| place.root.path().join(name));
-            all.iter().for_each(|one| std::fs::create_dir(one).unwrap());
-            Writer::Striped(all.to_vec())
-        }
-        other => other.parse().unwrap(),
-    };
-    tell_all(&place, writer, threads);
+    tell_all(&place, place.writer(writer), threads);
     told(&place)
 }
 

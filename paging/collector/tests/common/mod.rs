@@ -46,6 +46,16 @@ impl Place {
         }
     }
 
+    /// A writer by its name, `striped` over two directories of the place.
+    pub(crate) fn writer(&self, name: &str) -> Writer {
+        if name != "striped" {
+            return name.parse().unwrap();
+        }
+        let all = ["a", "b"].map(|name| self.root.path().join(name));
+        all.iter().for_each(|one| std::fs::create_dir(one).unwrap());
+        Writer::Striped(all.to_vec())
+    }
+
     /// Begins to collect, in another thread.
     pub(crate) fn start(&self, setup: Setup) -> Collecting {
         let live = self.live.clone();

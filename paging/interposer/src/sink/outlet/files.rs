@@ -3,7 +3,7 @@
 
 use super::Batch;
 use crate::sink::process::OpenError;
-use fathomp_feed::append::{Appended, append};
+use fathomp_feed::append::append;
 use fathomp_feed::file::RingFile;
 use fathomp_feed::layout::slot;
 use fathomp_feed::message;
@@ -17,6 +17,7 @@ use fathomp_ring::Word;
 use fathomp_sys::clock;
 use fathomp_sys::errno;
 use fathomp_types::Ticks;
+use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -28,37 +29,23 @@ const WAITING_BYTES: usize = 1 << 20;
 /// How wide bins are at first, once intervals are merged.
 const BIN_NS: f64 = 1e6;
 
-/// The files of a process.
+/// The files of a process: one for what tells of it as a whole, and parts with the tasks'
+/// blocks.
 #[derive(Debug)]
 pub(in crate::sink) struct Files {
     setup: Setup,
     host: String,
-    /// What tells of the process as a whole.
-    base: PathBuf,
+    pid: u32,
+    zero: Ticks,
     names_written: Mutex<usize>,
     slots: Box<[Mutex<Slot>]>,
-    /// Files that all threads share; none if each has its own.
-    stripes: Vec<Stripe>,
-    next_stripe: AtomicUsize,
-    own: Own,
+    /// Where the parts lie that all threads write in turn; none if each slot has its own.
+    stripes: Vec<PathBuf>,
+    turn: AtomicUsize,
+    /// Which parts are there. Held while one is written to.
+    begun: Box<[Mutex<bool>]>,
     budget: Budget,
     bin: Ticks,
-}
-
-/// Names of threads' own files.
-#[derive(Debug)]
-struct Own {
-    pid: u32,
-    begin: Ticks,
-}
-
-#[derive(Debug)]
-struct Stripe {
-    path: PathBuf,
-    /// Where readers of the recording find it.
-    link: PathBuf,
-    /// Whether it is there. Held while it is written to.
-    begun: Mutex<bool>,
 }
 
 /// What is being packed of a slot.
@@ -75,48 +62,44 @@ struct Slot {
 impl Files {
     pub(super) fn open(
         setup: &Setup,
-        directories: &[PathBuf],
+        stripes: &[PathBuf],
         file: &RingFile,
     ) -> Result<Self, OpenError> {
         let facts = file.facts();
-        let own = Own {
-            pid: facts.pid,
-            begin: facts.zero,
+        let slots = file.geometry().slots;
+        let parts = if stripes.is_empty() {
+            slots
+        } else {
+            stripes.len()
         };
-        let host = message::host();
-        let base = setup.streams.join(file_name(own.pid, own.begin, None));
-        let mut out = stream::start().to_vec();
-        notes::put_process(&mut out, &notes::process(&facts, &host, setup));
-        append(&base, &out).map_err(|source| OpenError::File {
-            path: base.clone(),
-            source,
-        })?;
-        let stripes = directories.iter().enumerate().map(|(part, directory)| {
-            let name = file_name(own.pid, own.begin, Some(part as u32));
-            Stripe {
-                path: directory.join(&name),
-                link: setup.streams.join(name),
-                begun: Mutex::new(false),
-            }
-        });
-        Ok(Self {
+        let files = Self {
             setup: setup.clone(),
-            host,
-            base,
+            host: message::host(),
+            pid: facts.pid,
+            zero: facts.zero,
             names_written: Mutex::new(1),
-            slots: (0..file.geometry().slots)
-                .map(|_| Mutex::default())
-                .collect(),
-            stripes: stripes.collect(),
-            next_stripe: AtomicUsize::new(0),
-            own,
+            slots: (0..slots).map(|_| Mutex::default()).collect(),
+            stripes: stripes.to_vec(),
+            turn: AtomicUsize::new(0),
+            begun: (0..parts).map(|_| Mutex::default()).collect(),
             budget: Budget::new(setup.limit_bytes),
             bin: Ticks((BIN_NS / facts.nanos_per_tick.max(1e-3)) as u64),
-        })
+        };
+        let mut out = stream::start().to_vec();
+        notes::put_process(&mut out, &notes::process(&facts, &files.host, setup));
+        let path = files.listed(None);
+        append(&path, &out).map_err(|source| OpenError::File { path, source })?;
+        Ok(files)
     }
 
     pub(super) fn is_striped(&self) -> bool {
         !self.stripes.is_empty()
+    }
+
+    /// Where readers of the recording find a part, or what tells of the process as a whole.
+    fn listed(&self, part: Option<u32>) -> PathBuf {
+        let name = file_name(self.pid, self.zero, part);
+        self.setup.streams.join(name)
     }
 
     /// Packs and writes what is in a slot's ring; gives the write calls it took.
@@ -153,26 +136,34 @@ impl Files {
         if slot.out.is_empty() {
             return Ok(0);
         }
-        let appended = if self.stripes.is_empty() {
-            let part = Some(index as u32);
-            let name = file_name(self.own.pid, self.own.begin, part);
-            let path = self.setup.streams.join(name);
-            let begin = !path.exists();
-            if begin {
-                slot.out.splice(..0, stream::start());
-            }
-            append(&path, &slot.out).inspect_err(|_| {
-                if begin {
-                    slot.out.drain(..stream::start().len());
-                }
-            })?
-        } else {
-            let turn = self.next_stripe.fetch_add(1, Ordering::Relaxed);
-            self.stripes[turn % self.stripes.len()].append(&slot.out)?
+        let part = match self.is_striped() {
+            true => self.turn.fetch_add(1, Ordering::Relaxed) % self.stripes.len(),
+            false => index,
         };
+        let calls = self.append(part, &slot.out)?;
         self.budget.spend(slot.out.len() as u64);
         slot.out.clear();
-        Ok(appended.calls)
+        Ok(calls)
+    }
+
+    /// Appends blocks to a part, which begins with the first of them; gives the write calls.
+    fn append(&self, part: usize, blocks: &[u8]) -> io::Result<u64> {
+        let mut begun = held(self.begun.get(part).ok_or(io::ErrorKind::NotFound)?);
+        let listed = self.listed(Some(part as u32));
+        let stripe = self.stripes.get(part).zip(listed.file_name());
+        let path = stripe.map(|(directory, name)| directory.join(name));
+        let path = path.as_ref().unwrap_or(&listed);
+        if *begun {
+            return Ok(append(path, blocks)?.calls);
+        }
+        let calls = append(path, &[&stream::start(), blocks].concat())?.calls;
+        if *path != listed {
+            symlink(path, &listed).inspect_err(|_| {
+                let _ = fs::remove_file(path);
+            })?;
+        }
+        *begun = true;
+        Ok(calls)
     }
 
     fn write_names(&self, file: &RingFile) -> io::Result<u64> {
@@ -182,9 +173,8 @@ impl Files {
             return Ok(0);
         }
         let mut out = Vec::new();
-        let all = (*written..count).map(|number| names::name(file.words(), number));
-        notes::put_names(&mut out, *written, all.collect());
-        let calls = append(&self.base, &out)?.calls;
+        notes::put_names(&mut out, *written, names::since(file.words(), *written));
+        let calls = append(&self.listed(None), &out)?.calls;
         *written = count;
         Ok(calls)
     }
@@ -198,19 +188,7 @@ impl Files {
         notes::put_process(&mut out, &notes::process(&facts, &self.host, &self.setup));
         notes::put_end(&mut out, &facts, false);
         let _held = held(&self.names_written);
-        Ok(calls + append(&self.base, &out)?.calls)
-    }
-}
-
-impl Stripe {
-    fn append(&self, blocks: &[u8]) -> io::Result<Appended> {
-        let mut begun = held(&self.begun);
-        if !*begun {
-            append(&self.path, &stream::start())?;
-            symlink(&self.path, &self.link)?;
-            *begun = true;
-        }
-        append(&self.path, blocks)
+        Ok(calls + append(&self.listed(None), &out)?.calls)
     }
 }
 

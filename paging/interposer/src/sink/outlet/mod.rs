@@ -6,7 +6,7 @@ mod messages;
 
 use super::process::OpenError;
 use fathomp_feed::file::RingFile;
-use fathomp_paging::setup::{Setup, Writer};
+use fathomp_paging::setup::{Handover, Setup, Writer};
 use files::Files;
 use messages::{Address, Messages};
 use std::io;
@@ -34,12 +34,10 @@ pub(super) enum Outlet {
 impl Outlet {
     /// Words of a thread's ring.
     pub(super) fn ring_words(setup: &Setup) -> usize {
-        match setup.writer {
-            // A thread of ours empties these in the background; that takes its time.
-            Writer::Shared | Writer::Remote(_) | Writer::Striped(_) => setup.ring_words(),
-            Writer::Task | Writer::Message | Writer::Collector(_) => {
-                setup.ring_words().min(OWN_RING_WORDS)
-            }
+        match (setup.writer.handover(), &setup.writer) {
+            // What empties these in the background takes its time.
+            (Handover::Rings, _) | (_, Writer::Striped(_)) => setup.ring_words(),
+            _ => setup.ring_words().min(OWN_RING_WORDS),
         }
     }
 
@@ -51,8 +49,8 @@ impl Outlet {
         stem: &str,
     ) -> Result<Self, OpenError> {
         let messages = |to| Messages::open(to, setup, file, stem).map(Self::Messages);
-        let files = |directories| {
-            let files = Files::open(setup, directories, file)?;
+        let files = |stripes| {
+            let files = Files::open(setup, stripes, file)?;
             Ok(Self::Files(Box::new(files)))
         };
         match &setup.writer {
@@ -60,7 +58,7 @@ impl Outlet {
             Writer::Message => messages(Address::Local(live.to_owned())),
             Writer::Collector(address) => messages(Address::Host(address.clone())),
             Writer::Task => files(&[]),
-            Writer::Striped(directories) => files(directories),
+            Writer::Striped(stripes) => files(stripes),
         }
     }
 
