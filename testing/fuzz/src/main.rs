@@ -4,12 +4,11 @@
 use clap::Parser;
 use fathomp_fuzz::run::{Plan, limit, one, run};
 use fathomp_fuzz::target::Target;
-use fathomp_fuzz::watch::{Outcome, WatchError, replay, watch};
+use fathomp_fuzz::watch::{Finding, WatchError, watch};
 use fathomp_fuzz::{regressions, room, targets};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 /// Feeds damaged and made-up bytes to readers, and prints an input at which one fails.
@@ -18,24 +17,14 @@ use std::{fs, io};
 struct Arguments {
     /// Targets, or `all`; without one, they are listed.
     targets: Vec<String>,
-    /// Time for each target.
-    #[arg(long, value_name = "S", default_value = "60", value_parser = seconds)]
-    seconds: Duration,
-    /// Inputs for each target [default: as many as the time allows].
-    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
-    inputs: u64,
-    /// Seed from which all inputs follow [default: the time].
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    plan: Plan,
     /// Read this file instead, such as an input that was found.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
-    /// In the process that is watched: the loop, with the file for the current input.
-    #[arg(long = "loop", hide = true)]
-    current: Option<PathBuf>,
-    /// In the process that is watched: one input.
+    /// In the process that is watched: a directory for its files.
     #[arg(long, hide = true)]
-    once: Option<PathBuf>,
+    room: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -50,12 +39,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Seconds, in decimals.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
-    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
-}
-
 /// Whether nothing was found.
 fn carry_out(arguments: &Arguments) -> Result<bool, String> {
     let chosen = chosen(&arguments.targets)?;
@@ -63,24 +46,15 @@ fn carry_out(arguments: &Arguments) -> Result<bool, String> {
         for target in targets::ALL {
             println!("{:18} {}", target.name, target.what);
         }
-        return Ok(true);
     }
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let plan = Plan {
-        seed: arguments.seed.unwrap_or(now.as_secs()),
-        inputs: arguments.inputs,
-        time: arguments.seconds,
-    };
+    let (plan, replay) = (&arguments.plan, arguments.replay.as_deref());
     let mut clean = true;
     for target in chosen {
-        clean &= match (&arguments.once, &arguments.current, &arguments.replay) {
-            (Some(input), _, _) => read_once(target, input)?,
-            (_, Some(current), _) => read_many(target, plan, current)?,
-            (_, _, Some(input)) => read_again(target, input).map_err(|e| e.to_string())?,
-            _ => search(target, plan).map_err(|error| error.to_string())?,
-        };
+        if let Some(room) = &arguments.room {
+            read(target, plan, room, replay).map_err(|error| error.to_string())?;
+        } else {
+            clean &= search(target, plan, replay).map_err(|error| error.to_string())?;
+        }
     }
     Ok(clean)
 }
@@ -96,87 +70,59 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Target>, String> {
     found.collect()
 }
 
-fn read_once(target: &Target, input: &Path) -> Result<bool, String> {
-    room::set(input.parent().unwrap_or(Path::new(".")));
-    let input = fs::read(input).map_err(|error| error.to_string())?;
-    limit().map_err(|error| error.to_string())?;
-    one(target, &input, 0);
-    Ok(true)
-}
-
-fn read_many(target: &Target, plan: Plan, current: &Path) -> Result<bool, String> {
-    room::set(current.parent().unwrap_or(Path::new(".")));
-    let known = regressions(target.name).map_err(|error| error.to_string())?;
-    limit().map_err(|error| error.to_string())?;
-    let done = run(target, &known, plan, |input| fs::write(current, input))
-        .map_err(|error| error.to_string())?;
-    println!("{} inputs, {} different answers", done.inputs, done.said);
-    Ok(true)
-}
-
-fn read_again(target: &Target, input: &Path) -> Result<bool, WatchError> {
-    let bytes = fs::read(input).map_err(|source| WatchError::File {
-        path: input.to_owned(),
-        source,
-    })?;
-    // Readers of files get a room of their own.
-    let room = room::new().map_err(WatchError::Start)?;
-    let copy = room.path().join("input");
-    fs::write(&copy, bytes).map_err(|source| WatchError::File {
-        path: copy.clone(),
-        source,
-    })?;
-    match replay(target, &copy)? {
-        Some((fault, said)) => {
-            println!("{}: {fault}\n{said}", target.name);
-            Ok(false)
-        }
-        None => {
-            println!("{}: read without a fault", target.name);
-            Ok(true)
-        }
+/// In the process that is watched.
+fn read(target: &Target, plan: &Plan, room: &Path, replay: Option<&Path>) -> io::Result<()> {
+    room::set(room);
+    if let Some(input) = replay {
+        let input = fs::read(input)?;
+        limit()?;
+        one(target, &input, 0);
+        println!("read without a fault");
+        return Ok(());
     }
+    let known = regressions(target.name)?;
+    limit()?;
+    let current = room.join("input");
+    let done = run(target, &known, plan, |input| fs::write(&current, input))?;
+    let (inputs, said, seed) = (done.inputs, done.said, plan.seed);
+    println!("{inputs} inputs, {said} different answers (seed {seed})");
+    Ok(())
 }
 
-fn search(target: &Target, plan: Plan) -> Result<bool, WatchError> {
-    match watch(target, plan)? {
-        Outcome::Clean(done) => {
-            println!("{}: {done} (seed {})", target.name, plan.seed);
-            Ok(true)
+fn search(target: &Target, plan: &Plan, replay: Option<&Path>) -> Result<bool, WatchError> {
+    let name = target.name;
+    let Finding { fault, said, input } = match watch(target, plan, replay)? {
+        Ok(line) => {
+            println!("{name}: {line}");
+            return Ok(true);
         }
-        Outcome::Found(finding) => {
-            let path = keep(target.name, &finding.input)?;
-            println!(
-                "{}: {} (seed {})\n{}\ninput of {} bytes: {}\nagain: cargo run -p fathomp-fuzz -- {} --replay {}",
-                target.name,
-                finding.fault,
-                plan.seed,
-                finding.said.trim(),
-                finding.input.len(),
-                finding
-                    .input
-                    .escape_ascii()
-                    .to_string()
-                    .chars()
-                    .take(400)
-                    .collect::<String>(),
-                target.name,
-                path.display(),
-            );
-            Ok(false)
-        }
+        Err(finding) => finding,
+    };
+    println!("{name}: {fault}\n{}", said.trim());
+    if replay.is_none() {
+        let path = keep(name, &input)?;
+        let letters: String = input.escape_ascii().map(char::from).take(400).collect();
+        println!(
+            "seed {}, input of {} bytes: {letters}\nagain: cargo run -p fathomp-fuzz -- {name} --replay {}",
+            plan.seed,
+            input.len(),
+            path.display(),
+        );
     }
+    Ok(false)
 }
 
 /// Writes an input that was found where it outlives the run.
 fn keep(name: &str, input: &[u8]) -> Result<PathBuf, WatchError> {
     let mut hasher = DefaultHasher::new();
     input.hash(&mut hasher);
-    let directory = Path::new("target/fuzz").join(name);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    let directory = crates
+        .unwrap_or(Path::new("."))
+        .join("target/fuzz")
+        .join(name);
     let path = directory.join(format!("{:016x}", hasher.finish()));
-    let written: io::Result<()> =
-        fs::create_dir_all(&directory).and_then(|()| fs::write(&path, input));
-    match written {
+    match fs::create_dir_all(&directory).and_then(|()| fs::write(&path, input)) {
         Ok(()) => Ok(path),
         Err(source) => Err(WatchError::File { path, source }),
     }

@@ -19,9 +19,7 @@ pub fn bytes(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
                 true => number.to_be_bytes()[8 - width..].to_vec(),
                 false => number.to_le_bytes()[..width].to_vec(),
             };
-            for (byte, new) in input.iter_mut().skip(at).zip(number) {
-                *byte = new;
-            }
+            overwrite(input, at, &number);
         }
         5 => {
             let end = at + random.length(length - at);
@@ -48,6 +46,13 @@ pub fn bytes(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
                 input.extend_from_slice(&other[from..]);
             }
         }
+    }
+}
+
+/// Puts bytes in the place of others, as far as there are any.
+fn overwrite(input: &mut [u8], at: usize, new: &[u8]) {
+    for (byte, new) in input.iter_mut().skip(at).zip(new) {
+        *byte = *new;
     }
 }
 
@@ -106,42 +111,13 @@ pub fn elf(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
         1 => random.below(input.len()) as u64,
         _ => random.extreme(),
     };
-    for (byte, new) in input
-        .iter_mut()
-        .skip(at)
-        .zip(&number.to_le_bytes()[..width])
-    {
-        *byte = *new;
-    }
+    overwrite(input, at, &number.to_le_bytes()[..width]);
 }
 
-/// Numbers and words at which readers of text fail.
-const TOKENS: [&str; 24] = [
-    "0",
-    "-1",
-    "-0",
-    "1e309",
-    "-1e309",
-    "1e-320",
-    "0.1",
-    "NaN",
-    "inf",
-    "18446744073709551615",
-    "18446744073709551616",
-    "9223372036854775807",
-    "-9223372036854775808",
-    "4294967296",
-    "65536",
-    "\u{0}",
-    "\u{fffd}",
-    "\u{2028}",
-    "é",
-    "\"",
-    "\\",
-    ",",
-    "\n",
-    " ",
-];
+/// Numbers and words at which readers of text fail, with bars between them.
+const TOKENS: &str = "0|-1|-0|1e309|-1e309|1e-320|0.1|NaN|inf|18446744073709551615|\
+     18446744073709551616|9223372036854775807|-9223372036854775808|4294967296|65536|\u{0}|\
+     \u{fffd}|\u{2028}|é|\"|\\|,|\n| ";
 
 /// Repetitions of a token are at most so long together.
 const REPEATED_BYTES_MAX: usize = 16 << 10;
@@ -151,27 +127,28 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'+' | b'-') || byte >= 0x80
 }
 
-/// The token that a byte belongs to: a word, or that byte alone.
-fn token(input: &[u8], at: usize) -> (usize, usize) {
-    if !input.get(at).copied().is_some_and(is_of_word) {
-        return (at, (at + 1).min(input.len()));
-    }
-    let begin = input[..at].iter().rposition(|byte| !is_of_word(*byte));
-    let end = input[at..].iter().position(|byte| !is_of_word(*byte));
+/// What lies around a byte between two others of which `ends` holds.
+fn around(input: &[u8], at: usize, ends: impl Fn(&u8) -> bool) -> (usize, usize) {
+    let begin = input[..at].iter().rposition(&ends);
+    let end = input[at..].iter().position(&ends);
     (
         begin.map_or(0, |before| before + 1),
         end.map_or(input.len(), |length| at + length),
     )
 }
 
+/// The token that a byte belongs to: a word, or that byte alone.
+fn token(input: &[u8], at: usize) -> (usize, usize) {
+    match input.get(at) {
+        Some(&byte) if is_of_word(byte) => around(input, at, |&byte| !is_of_word(byte)),
+        _ => (at, (at + 1).min(input.len())),
+    }
+}
+
 /// Where the line lies that a byte belongs to, with its end.
 fn line(input: &[u8], at: usize) -> (usize, usize) {
-    let begin = input[..at].iter().rposition(|byte| *byte == b'\n');
-    let end = input[at..].iter().position(|byte| *byte == b'\n');
-    (
-        begin.map_or(0, |before| before + 1),
-        end.map_or(input.len(), |length| at + length + 1),
-    )
+    let (begin, end) = around(input, at, |&byte| byte == b'\n');
+    (begin, (end + 1).min(input.len()))
 }
 
 /// Changes text: by tokens and by lines.
@@ -180,7 +157,8 @@ pub fn text(input: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
     match random.below(9) {
         0 | 1 => {
             let (begin, end) = token(input, at);
-            let new = random.one_of(&TOKENS).copied().unwrap_or_default();
+            let all: Vec<&str> = TOKENS.split('|').collect();
+            let new = random.one_of(&all).copied().unwrap_or_default();
             input.splice(begin..end, new.bytes());
         }
         2 => {

@@ -6,20 +6,14 @@ use std::sync::OnceLock;
 use std::{env, fs, process};
 use tempfile::TempDir;
 
-/// Where files are memory, if there is such a place: inputs come by thousands.
-const MEMORY: &str = "/dev/shm";
-
-/// A new room, which goes away when it is dropped.
+/// A new room, where files are memory if there is such a place: inputs come by thousands.
 ///
 /// # Errors
 /// If there can be none.
 pub fn new() -> io::Result<TempDir> {
-    let named = || {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("fathomp-fuzz-");
-        builder
-    };
-    named().tempdir_in(MEMORY).or_else(|_| named().tempdir())
+    let mut named = tempfile::Builder::new();
+    named.prefix("fathomp-fuzz-");
+    named.tempdir_in("/dev/shm").or_else(|_| named.tempdir())
 }
 
 static ROOM: OnceLock<PathBuf> = OnceLock::new();

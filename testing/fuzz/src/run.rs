@@ -6,6 +6,7 @@
 
 use crate::random::Random;
 use crate::target::{Said, Target};
+use fathomp_sys::clock;
 use nix::sys::resource::{Resource, setrlimit};
 use std::collections::HashSet;
 use std::io;
@@ -26,15 +27,24 @@ const KEPT_MAX: usize = 4_096;
 /// Inputs are at most so long, or twice as long as the longest that the target begins with.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 
-/// How long a run goes on: until the first of these.
-#[derive(Clone, Copy, Debug)]
+/// From where a run begins, and how long it goes on: until the first of its limits.
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Plan {
-    /// From which all inputs follow.
-    pub seed: u64,
-    /// Inputs.
-    pub inputs: u64,
-    /// Time.
+    /// Time for each target.
+    #[arg(long = "seconds", value_name = "S", default_value = "60", value_parser = seconds)]
     pub time: Duration,
+    /// Inputs for each target [default: as many as the time allows].
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    pub inputs: u64,
+    /// Seed from which all inputs follow [default: the time].
+    #[arg(long, default_value_t = clock::unix_ns() / 1_000_000_000, hide_default_value = true)]
+    pub seed: u64,
+}
+
+/// Seconds, in decimals.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 
 /// What a run did.
@@ -88,7 +98,7 @@ pub fn one(target: &Target, input: &[u8], number: u64) -> Said {
 pub fn run(
     target: &Target,
     regressions: &[Vec<u8>],
-    plan: Plan,
+    plan: &Plan,
     mut note: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<Done> {
     let end = Instant::now() + plan.time;
@@ -152,7 +162,7 @@ mod tests {
             inputs: 200_000,
             time: Duration::from_secs(600),
         };
-        let done = run(&target, &[], plan, |_| Ok(())).unwrap();
+        let done = run(&target, &[], &plan, |_| Ok(())).unwrap();
         // By chance alone, one of 256 inputs has the first letter, and of those one of 256
         // the next.
         assert!(done.said >= 4, "{done:?}");
@@ -160,6 +170,6 @@ mod tests {
             inputs: 100,
             ..plan
         };
-        assert_eq!(run(&target, &[], few, |_| Ok(())).unwrap().inputs, 100);
+        assert_eq!(run(&target, &[], &few, |_| Ok(())).unwrap().inputs, 100);
     }
 }

@@ -5,9 +5,9 @@ use crate::run::{PANICKED, Plan, TOO_SLOW};
 use crate::target::Target;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, fmt, fs, io};
+use std::{env, fs, io};
 
 /// What making an input smaller may take.
 const SHRINKING: Duration = Duration::from_secs(60);
@@ -17,7 +17,7 @@ const SHRINKING: Duration = Duration::from_secs(60);
 pub enum WatchError {
     /// The other process cannot be started.
     #[error("cannot start the process that reads inputs: {0}")]
-    Start(#[source] io::Error),
+    Start(#[from] io::Error),
     /// A file cannot be written or read.
     #[error("cannot use {}: {source}: check the space and the permissions there", path.display())]
     File {
@@ -36,127 +36,92 @@ pub enum WatchError {
     },
 }
 
-/// How a process ended in which a reader failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It panicked there (`file:line:column`).
-    Panic(String),
-    /// It took too long.
-    Slow,
-    /// A signal ended it: the stack or the memory ran out, or something worse.
-    Signal(i32),
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panic(place) => write!(f, "it panicked at {place}"),
-            Self::Slow => f.write_str("it took too long"),
-            Self::Signal(signal) => write!(
-                f,
-                "signal {signal} ended it: the stack or the memory ran out, or worse"
-            ),
-        }
-    }
-}
-
 /// An input at which a reader fails.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What happened.
-    pub fault: Fault,
+    /// How: words that are the same if others fail at the same place.
+    pub fault: String,
     /// What the process said.
     pub said: String,
     /// The input, as small as it could be made.
     pub input: Vec<u8>,
 }
 
-/// What came of a run.
-#[derive(Debug)]
-pub enum Outcome {
-    /// Nothing was found; the line says what was done.
-    Clean(String),
-    /// Something was.
-    Found(Box<Finding>),
-}
-
-/// Runs a target in a process of its own.
+/// Runs a target in a process of its own, or has it read one file there; gives what that
+/// process says of it, or what was found.
 ///
 /// # Errors
 /// See [`WatchError`].
-pub fn watch(target: &Target, plan: Plan) -> Result<Outcome, WatchError> {
-    let room = room::new().map_err(WatchError::Start)?;
+pub fn watch(
+    target: &Target,
+    plan: &Plan,
+    replay: Option<&Path>,
+) -> Result<Result<String, Finding>, WatchError> {
+    let room = room::new()?;
     let current = room.path().join("input");
-    let child = || {
-        let mut command = itself()?;
-        command
-            .arg("--loop")
-            .arg(&current)
-            .arg(target.name)
-            .args(["--seed", &plan.seed.to_string()])
-            .args(["--inputs", &plan.inputs.to_string()])
-            .args(["--seconds", &plan.time.as_secs_f64().to_string()]);
-        command.output()
-    };
-    let ended = child().map_err(WatchError::Start)?;
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    if ended.status.success() {
-        let line = String::from_utf8_lossy(&ended.stdout);
-        return Ok(Outcome::Clean(line.trim().to_owned()));
-    }
-    let Some(fault) = fault(ended.status, &said) else {
-        return Err(WatchError::Failed {
-            status: ended.status,
-            said: said.trim().to_owned(),
-        });
-    };
-    let input = read(&current)?;
-    let input = match fault {
-        // Each try would take as long again.
-        Fault::Slow => input,
-        _ => shrink(&input, |smaller| {
-            fs::write(&current, smaller).map_err(|source| WatchError::File {
-                path: current.clone(),
-                source,
-            })?;
-            Ok(replay(target, &current)?.is_some_and(|(other, _)| other == fault))
-        })?,
-    };
-    Ok(Outcome::Found(Box::new(Finding { fault, said, input })))
-}
-
-/// Has the input in a file read, in a process of its own: how it failed and what it said, if
-/// it did.
-///
-/// # Errors
-/// See [`WatchError`].
-pub fn replay(target: &Target, input: &Path) -> Result<Option<(Fault, String)>, WatchError> {
-    let ended = itself()
-        .and_then(|mut command| command.arg("--once").arg(input).arg(target.name).output())
-        .map_err(WatchError::Start)?;
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    Ok(fault(ended.status, &said).map(|fault| (fault, said)))
-}
-
-fn itself() -> io::Result<Command> {
-    let mut command = Command::new(env::current_exe()?);
-    // Where a panic was is what tells faults apart; a backtrace takes long and says no more.
-    command.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
-    Ok(command)
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, WatchError> {
-    fs::read(path).map_err(|source| WatchError::File {
+    let file = |path: &Path, source| WatchError::File {
         path: path.to_owned(),
         source,
-    })
+    };
+    let write = |input: &[u8]| fs::write(&current, input).map_err(|error| file(&current, error));
+    if let Some(path) = replay {
+        write(&fs::read(path).map_err(|error| file(path, error))?)?;
+    }
+    let start = |alone: bool| process(target, plan, room.path(), alone.then_some(&*current));
+    let ended = start(replay.is_some())?;
+    let Some(fault) = fault(&ended) else {
+        let said = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+        return match ended.status {
+            status if status.success() => Ok(Ok(said)),
+            status => Err(WatchError::Failed {
+                status,
+                said: errors(&ended).trim().to_owned(),
+            }),
+        };
+    };
+    let mut input = fs::read(&current).map_err(|error| file(&current, error))?;
+    // Where it takes too long, each try would take as long again.
+    if replay.is_none() && ended.status.code() != Some(TOO_SLOW) {
+        input = shrink(&input, |smaller| {
+            write(smaller)?;
+            Ok::<_, WatchError>(self::fault(&start(true)?).as_ref() == Some(&fault))
+        })?;
+    }
+    let said = errors(&ended);
+    Ok(Err(Finding { fault, said, input }))
 }
 
-fn fault(status: ExitStatus, said: &str) -> Option<Fault> {
-    match (status.code(), status.signal()) {
-        (Some(PANICKED), _) => Some(Fault::Panic(place(said))),
-        (Some(TOO_SLOW), _) => Some(Fault::Slow),
-        (_, Some(signal)) => Some(Fault::Signal(signal)),
+/// The loop in a process of its own, or one input there.
+fn process(target: &Target, plan: &Plan, room: &Path, one: Option<&Path>) -> io::Result<Output> {
+    let mut command = Command::new(env::current_exe()?);
+    command
+        // Where a panic was is what tells faults apart; a backtrace takes long and says no more.
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+        .arg(target.name)
+        .arg("--room")
+        .arg(room)
+        .arg(format!("--seed={}", plan.seed))
+        .arg(format!("--inputs={}", plan.inputs))
+        .arg(format!("--seconds={}", plan.time.as_secs_f64()));
+    if let Some(input) = one {
+        command.arg("--replay").arg(input);
+    }
+    command.output()
+}
+
+fn errors(ended: &Output) -> String {
+    String::from_utf8_lossy(&ended.stderr).into_owned()
+}
+
+/// How a reader failed there, if one did.
+fn fault(ended: &Output) -> Option<String> {
+    match (ended.status.code(), ended.status.signal()) {
+        (Some(PANICKED), _) => Some(format!("it panicked at {}", place(&errors(ended)))),
+        (Some(TOO_SLOW), _) => Some("it took too long".to_owned()),
+        (_, Some(signal)) => Some(format!(
+            "signal {signal} ended it: the stack or the memory ran out, or worse"
+        )),
         _ => None,
     }
 }
