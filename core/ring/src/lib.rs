@@ -13,10 +13,15 @@
 //! Each side keeps its own counter privately and only believes the other's as
 //! far as it makes sense: whatever stands in the shared memory, both sides stay
 //! inside the ring. The protocol is checked with loom in this crate's tests.
+//!
+//! [`mod@file`] is the file in which a process keeps its rings.
 #![forbid(unsafe_code)]
+
+pub mod file;
 
 use fathomp_sys::shm;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Takes words one by one.
 pub trait Sink {
@@ -41,6 +46,11 @@ pub trait Word {
     fn acquire(&self) -> u64;
     /// Stores a value, after everything before.
     fn release(&self, value: u64);
+    /// Adds to a word that nobody else writes, which needs no read-modify-write instruction.
+    #[inline(always)]
+    fn add(&self, value: u64) {
+        self.set(self.get().wrapping_add(value));
+    }
     /// The word will be written soon.
     fn prefetch(&self) {}
 }
@@ -159,6 +169,34 @@ impl<'a, W: Word> Ring<'a, W> {
     /// Consumer: where it left off, for a consumer that has just come.
     pub fn consumed(&self) -> u64 {
         self.tail.acquire()
+    }
+
+    /// Consumer that looks now and then and is at `from`: how full the ring is, and up to where
+    /// it is worth taking words out now. That is if it is fuller than an eighth, or something
+    /// has been `waiting` in it for longer than `patience`; with `all`, in any case.
+    pub fn due(
+        &self,
+        from: u64,
+        waiting: &mut Option<Instant>,
+        patience: Duration,
+        all: bool,
+    ) -> (f64, Option<u64>) {
+        /// A ring that is this full (one part in so many) is emptied at once.
+        const SOON: u64 = 8;
+        let written = self.written();
+        let pending = written.wrapping_sub(from);
+        if pending == 0 {
+            return (0.0, None);
+        }
+        let fullness = (pending as f64 / self.capacity() as f64).min(1.0);
+        let now = Instant::now();
+        let since = *waiting.get_or_insert(now);
+        let soon = pending >= self.capacity() / SOON || now.duration_since(since) >= patience;
+        if !all && !soon {
+            return (fullness, None);
+        }
+        *waiting = None;
+        (fullness, Some(written))
     }
 
     /// Consumer: copies the words from `from` up to `to` into `out`.

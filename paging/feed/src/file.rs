@@ -3,23 +3,31 @@
 //! Nothing in it is believed by those who read it: the program may have scribbled over it.
 
 use crate::facts::{End, Facts};
-use crate::layout::{self, Geometry, ending, header, names, slot};
+use crate::layout::{FORMAT, Geometry, ending, header, names, slot};
 use crate::sums::Sums;
+use fathomp_ring::file::{self, put_string};
+pub use fathomp_ring::file::{SourceError, stem};
 use fathomp_ring::{Ring, Word};
-use fathomp_sys::clock::{self, Pair};
-use fathomp_sys::peer;
-use fathomp_sys::shm::{SharedFile, WORD};
+use fathomp_sys::clock::Pair;
 use fathomp_types::Ticks;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 /// A ring file.
 #[derive(Debug)]
 pub struct RingFile {
-    file: SharedFile,
-    path: PathBuf,
+    file: file::RingFile,
     geometry: Geometry,
+}
+
+impl Deref for RingFile {
+    type Target = file::RingFile;
+
+    fn deref(&self) -> &file::RingFile {
+        &self.file
+    }
 }
 
 /// What a process knows of itself when its record begins.
@@ -41,32 +49,6 @@ pub struct Opening {
     pub order: Option<u32>,
 }
 
-/// Why a file is no ring file that can be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SourceError {
-    /// The system refused.
-    #[error("it cannot be opened: {0}")]
-    Open(#[from] io::Error),
-    /// It is something else.
-    #[error("it is not a ring file")]
-    Magic,
-    /// It is of another version.
-    #[error(
-        "its version {0} is not {version}: the program was run with the library of another fathomp",
-        version = layout::VERSION
-    )]
-    Version(u64),
-    /// It is damaged.
-    #[error("its sizes make no sense")]
-    Geometry,
-}
-
-/// Name of the ring file of a process whose record begins then, without its extension.
-#[must_use]
-pub fn stem(pid: u32, begin: Ticks) -> String {
-    format!("{pid}-{:x}", begin.0)
-}
-
 impl RingFile {
     /// Producer: makes the ring file of this process. It appears under `path` only when it is
     /// complete.
@@ -74,59 +56,23 @@ impl RingFile {
     /// # Errors
     /// If it cannot be made, or there is no room for its first pages.
     pub fn create(path: &Path, geometry: Geometry, opening: &Opening) -> io::Result<Self> {
-        let draft = path.with_extension("new");
-        let made = SharedFile::create(&draft, geometry.words()).and_then(|file| {
-            file.populate(0..header::WORDS)?;
-            Ok(file)
-        });
-        let file = made.inspect_err(|error| {
-            if error.kind() != io::ErrorKind::AlreadyExists {
-                let _ = std::fs::remove_file(&draft);
-            }
-        })?;
-        let made = Self {
-            file,
-            path: path.to_owned(),
-            geometry,
-        };
-        made.put_opening(opening);
-        made.words()[header::MAGIC].release(layout::MAGIC);
-        std::fs::rename(&draft, path).inspect_err(|_| {
-            let _ = std::fs::remove_file(&draft);
-        })?;
-        Ok(made)
-    }
-
-    fn put_opening(&self, opening: &Opening) {
-        let put = |at: usize, value: u64| self.words()[at].set(value);
-        let pid = std::process::id();
-        put(header::VERSION, layout::VERSION);
-        put(
-            header::PROCESS,
-            u64::from(pid) | u64::from(opening.parent) << 32,
-        );
-        put(header::BEGIN, opening.begin.ticks.0);
-        put(header::MONOTONIC, opening.begin.monotonic_ns);
+        let file = file::RingFile::begin(path, FORMAT, geometry.words(), &opening.begin)?;
+        let put = |at: usize, value: u64| file.words()[at].set(value);
+        let process = u64::from(file.pid()) | u64::from(opening.parent) << 32;
+        put(header::PROCESS, process);
         put(header::UNIX, opening.unix_ns);
         put(header::NANOS_PER_TICK, opening.nanos_per_tick.to_bits());
-        put(header::SLOTS, self.geometry.slots as u64);
-        put(header::RING_WORDS, self.geometry.ring_words as u64);
-        put(header::START_TIME, peer::start_time(pid).unwrap_or(0));
-        put(header::PID_NAMESPACE, peer::pid_namespace());
+        put(header::SLOTS, geometry.slots as u64);
+        put(header::RING_WORDS, geometry.ring_words as u64);
         put(header::FORKED, u64::from(opening.forked));
         put(
             header::ORDER,
             opening.order.map_or(0, |order| u64::from(order) + 1),
         );
-        let room = (header::PROGRAM_WORDS - 1) * WORD;
-        let program = opening.program.as_bytes();
-        let program = &program[..program.len().min(room)];
-        put(header::PROGRAM, program.len() as u64);
-        for (place, bytes) in program.chunks(WORD).enumerate() {
-            let mut word = [0; WORD];
-            word[..bytes.len()].copy_from_slice(bytes);
-            put(header::PROGRAM + 1 + place, u64::from_le_bytes(word));
-        }
+        let program = &file.words()[header::PROGRAM..][..header::PROGRAM_WORDS];
+        put_string(program, opening.program.as_bytes());
+        file.complete()?;
+        Ok(Self { file, geometry })
     }
 
     /// Producer: the process ends like that.
@@ -155,61 +101,20 @@ impl RingFile {
     /// # Errors
     /// If it is none, or cannot be opened.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
-        let file = SharedFile::open(path)?;
-        let words = file.words();
-        if words.len() < names::BEGIN + names::WORDS
-            || words[header::MAGIC].acquire() != layout::MAGIC
-        {
-            return Err(SourceError::Magic);
-        }
-        let version = words[header::VERSION].get();
-        if version != layout::VERSION {
-            return Err(SourceError::Version(version));
-        }
-        let size = |at: usize| usize::try_from(words[at].get()).unwrap_or(usize::MAX);
+        let file = file::RingFile::open(path, FORMAT, names::BEGIN + names::WORDS)?;
         let geometry = Geometry {
-            slots: size(header::SLOTS),
-            ring_words: size(header::RING_WORDS),
+            slots: file.size(header::SLOTS),
+            ring_words: file.size(header::RING_WORDS),
         };
-        let geometry = geometry.checked(words.len()).ok_or(SourceError::Geometry)?;
-        Ok(Self {
-            path: path.to_owned(),
-            geometry,
-            file,
-        })
-    }
-
-    /// Where it lies.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+        let words = file.words().len();
+        let geometry = geometry.checked(words).ok_or(SourceError::Geometry)?;
+        Ok(Self { file, geometry })
     }
 
     /// Its sizes.
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.geometry
-    }
-
-    /// All words.
-    #[inline]
-    #[must_use]
-    pub fn words(&self) -> &[AtomicU64] {
-        self.file.words()
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn shared(&self) -> &SharedFile {
-        &self.file
-    }
-
-    /// Whether the file still has the size it was mapped with. Reading beyond its end would
-    /// be fatal.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        std::fs::metadata(&self.path)
-            .is_ok_and(|facts| facts.len() >= (self.geometry.words() * WORD) as u64)
     }
 
     /// The words of a slot.
@@ -222,13 +127,12 @@ impl RingFile {
     /// The ring of a slot.
     #[must_use]
     pub fn ring(&self, index: usize) -> Option<Ring<'_, AtomicU64>> {
-        let slot = self.slot(index)?;
-        let at = self.geometry.ring(index);
-        Ring::new(
-            self.words().get(at..at + self.geometry.ring_words)?,
-            &slot[slot::HEAD],
-            &slot[slot::TAIL],
-        )
+        if index >= self.geometry.slots {
+            return None;
+        }
+        let (slot, at) = (self.geometry.slot(index), self.geometry.ring(index));
+        let counters = [slot + slot::HEAD, slot + slot::TAIL];
+        self.file.ring(at, self.geometry.ring_words, counters)
     }
 
     /// The stays of a slot that found its ring full.
@@ -251,28 +155,6 @@ impl RingFile {
             .min(self.geometry.slots)
     }
 
-    /// Number of the process.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.words()[header::PROCESS].get() as u32
-    }
-
-    /// When the kernel says that the process started; 0 if not known. The same as long as the
-    /// process lives, whatever programs it becomes.
-    #[must_use]
-    pub fn start_time(&self) -> u64 {
-        self.words()[header::START_TIME].get()
-    }
-
-    /// Whether the process has certainly ended.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
-        let namespace = self.words()[header::PID_NAMESPACE].get();
-        let knowable =
-            namespace != 0 && namespace == peer::pid_namespace() && self.start_time() != 0;
-        knowable && peer::start_time(self.pid()) != Some(self.start_time())
-    }
-
     /// What the process says of itself, with the clock measured from the beginning to now.
     #[must_use]
     pub fn facts(&self) -> Facts {
@@ -292,7 +174,7 @@ impl RingFile {
         Facts {
             pid: process as u32,
             parent: (process >> 32) as u32,
-            program: self.program(),
+            program: self.string(header::PROGRAM, header::PROGRAM_WORDS),
             zero: Ticks(read(header::BEGIN)),
             zero_unix_ns: read(header::UNIX),
             nanos_per_tick: self.nanos_per_tick(),
@@ -307,44 +189,5 @@ impl RingFile {
             refused: read(header::REFUSED),
             end,
         }
-    }
-
-    fn program(&self) -> String {
-        let room = (header::PROGRAM_WORDS - 1) * WORD;
-        let length = usize::try_from(self.words()[header::PROGRAM].get()).unwrap_or(room);
-        let mut bytes: Vec<u8> = (1..header::PROGRAM_WORDS)
-            .flat_map(|place| self.words()[header::PROGRAM + place].get().to_le_bytes())
-            .collect();
-        bytes.truncate(length.min(room));
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
-    fn nanos_per_tick(&self) -> f64 {
-        let claimed = f64::from_bits(self.words()[header::NANOS_PER_TICK].get());
-        let claimed = (claimed.is_finite() && claimed > 0.0).then_some(claimed);
-        let measured = match clock::source() {
-            clock::Source::Monotonic => Some(1.0),
-            clock::Source::Processor => self.measured(),
-        };
-        match (measured, claimed) {
-            // A measurement far from the claim means that the marks are damaged.
-            (Some(measured), Some(claimed)) if (measured / claimed - 1.0).abs() > 0.2 => claimed,
-            (measured, claimed) => measured.or(claimed).unwrap_or(1.0),
-        }
-    }
-
-    /// The length of a tick, if enough time has passed to tell better than the process could
-    /// when it began.
-    fn measured(&self) -> Option<f64> {
-        const ENOUGH_NS: u64 = 2_000_000;
-        let began = Pair {
-            ticks: Ticks(self.words()[header::BEGIN].get()),
-            monotonic_ns: self.words()[header::MONOTONIC].get(),
-        };
-        let now = clock::pair();
-        let elapsed = now.monotonic_ns.checked_sub(began.monotonic_ns)?;
-        (elapsed >= ENOUGH_NS)
-            .then(|| began.nanos_per_tick(&now))
-            .flatten()
     }
 }

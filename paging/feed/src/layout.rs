@@ -5,42 +5,23 @@
 //! ```
 //!
 //! The file is written by the tap and read by the collector, on one machine and by one
-//! [`VERSION`]; it is never kept.
+//! version; it is never kept.
 
-/// `"FTHTAP\0\0"`, little endian.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FTHTAP\0\0");
-/// Version of this layout and of records.
-pub const VERSION: u64 = 1;
+use fathomp_ring::file::Format;
+
+/// What the file says it is; the version is that of records, too.
+pub const FORMAT: Format = Format {
+    magic: u64::from_le_bytes(*b"FTHTAP\0\0"),
+    version: 1,
+    header_words: header::WORDS,
+};
 /// File name extension of a ring file.
 pub const EXTENSION: &str = "taprings";
 
-/// Header words.
+/// Header words; the high half of [`header::PROCESS`] is the number of the parent.
 pub mod header {
-    /// [`super::MAGIC`], written last.
-    pub const MAGIC: usize = 0;
-    /// [`super::VERSION`].
-    pub const VERSION: usize = 1;
-    /// Process number (low half), that of its parent (high half).
-    pub const PROCESS: usize = 2;
-    /// Tick at which recording began: zero of the process's clock.
-    pub const BEGIN: usize = 3;
-    /// `CLOCK_MONOTONIC` at `BEGIN`, nanoseconds.
-    pub const MONOTONIC: usize = 4;
-    /// Wall-clock time at `BEGIN`, nanoseconds since the Unix epoch.
-    pub const UNIX: usize = 5;
-    /// Bits of the first estimate of nanoseconds per tick (f64).
-    pub const NANOS_PER_TICK: usize = 6;
-    /// Number of thread slots.
-    pub const SLOTS: usize = 7;
-    /// Words per ring, a power of two.
-    pub const RING_WORDS: usize = 8;
-    /// Moment at which the kernel says the process started (to tell it from a later one
-    /// with the same number).
-    pub const START_TIME: usize = 9;
-    /// Name space of the process number, as the kernel numbers it.
-    pub const PID_NAMESPACE: usize = 10;
-    /// 1 if the process was forked by one that was recorded.
-    pub const FORKED: usize = 12;
+    pub use fathomp_ring::file::header::*;
+
     /// Number of the process in the order in which they began, plus 1; 0 if not counted.
     pub const ORDER: usize = 13;
     /// Most slots ever in use at a time.

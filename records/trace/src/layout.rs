@@ -5,64 +5,45 @@
 //! ```
 //!
 //! The file is written by the program and read by the drainer, on one machine
-//! and from one build of fathomp or at least one [`VERSION`]; unlike the
+//! and from one build of fathomp or at least one version; unlike the
 //! recording it is never kept.
 
-/// `"FTHRING\0"`, little endian.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FTHRING\0");
-/// Version of this layout.
-pub(crate) const VERSION: u64 = 8;
+use fathomp_ring::file::Format;
 
-/// Header words.
+/// What the file says it is.
+pub(crate) const FORMAT: Format = Format {
+    magic: u64::from_le_bytes(*b"FTHRING\0"),
+    version: 9,
+    header_words: header::WORDS,
+};
+
+/// Header words; the high half of [`header::PROCESS`] is the node.
 pub(crate) mod header {
-    /// [`super::MAGIC`], written last.
-    pub(crate) const MAGIC: usize = 0;
-    /// [`super::VERSION`].
-    pub(crate) const VERSION: usize = 1;
-    /// Process number (low half) and node (high half).
-    pub(crate) const PROCESS: usize = 2;
-    /// Tick at which recording began: zero of the process's clock.
-    pub(crate) const BEGIN: usize = 3;
+    pub(crate) use fathomp_ring::file::header::*;
+
     /// Tick at which the process ended properly; 0 before.
-    pub(crate) const END: usize = 4;
-    /// `CLOCK_MONOTONIC` at `BEGIN`, nanoseconds.
-    pub(crate) const MONOTONIC: usize = 5;
-    /// Wall-clock time at `BEGIN`, nanoseconds since the Unix epoch.
-    pub(crate) const UNIX: usize = 6;
-    /// Bits of the first estimate of nanoseconds per tick (f64).
-    pub(crate) const NANOS_PER_TICK: usize = 7;
-    /// Number of thread slots.
-    pub(crate) const SLOTS: usize = 8;
-    /// Words per ring, a power of two.
-    pub(crate) const RING_WORDS: usize = 9;
-    /// Entries of the site table.
-    pub(crate) const SITES: usize = 10;
-    /// Words of the string heap.
-    pub(crate) const HEAP_WORDS: usize = 11;
-    /// Sites published so far.
-    pub(crate) const SITE_COUNT: usize = 12;
-    /// Places that found the site table full.
-    pub(crate) const SITES_LOST: usize = 13;
+    pub(crate) const END: usize = 11;
     /// Threads attached so far: the next thread's number.
     pub(crate) const THREADS: usize = 14;
     /// Threads that found no slot.
     pub(crate) const THREADS_LOST: usize = 15;
     /// 1 if hardware counters could be read.
     pub(crate) const HARDWARE: usize = 16;
-    /// Processor time at which the kernel says the process started (to tell it
-    /// from a later one with the same number).
-    pub(crate) const START_TIME: usize = 17;
+    /// Entries of the site table.
+    pub(crate) const SITES: usize = 17;
     /// Regions nested too deep to be recorded.
     pub(crate) const TOO_DEEP: usize = 18;
-    /// Name space of the process number, as the kernel numbers it.
-    pub(crate) const PID_NAMESPACE: usize = 19;
+    /// Words of the string heap.
+    pub(crate) const HEAP_WORDS: usize = 19;
     /// Process number of node 0 if the process is a node of a cluster, else 0.
     pub(crate) const CLUSTER: usize = 20;
     /// [`StackOverflow`](crate::stack::StackOverflow), if a stack ran out; the
     /// last of its words is written last.
     pub(crate) const STACK: usize = 22;
-    /// 1 if the process was forked by one that was recorded.
-    pub(crate) const FORKED: usize = 26;
+    /// Places that found the site table full.
+    pub(crate) const SITES_LOST: usize = 13;
+    /// Sites published so far.
+    pub(crate) const SITE_COUNT: usize = 21;
     /// 1 if the recorder is not part of the runtime (see [`crate::witness`]).
     pub(crate) const WITNESS: usize = 27;
     /// [`Unseen`](crate::witness::Unseen), one bit each.

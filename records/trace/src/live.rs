@@ -1,7 +1,6 @@
 //! The live directory: where running programs and the drainer meet.
 
 use fathomp_sys::shm;
-use fathomp_types::Ticks;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -10,10 +9,8 @@ use std::path::{Path, PathBuf};
 /// number of threads.
 const SPACE_WANTED_BYTES: u64 = 64 << 20;
 
-/// Name of the ring file of a process that began to record at `begin`.
-pub(crate) fn ring_name(pid: u32, begin: Ticks) -> String {
-    format!("{pid}-{:x}.ring", begin.0)
-}
+/// File name extension of a ring file.
+pub(crate) const EXTENSION: &str = "ring";
 
 /// Makes a live directory for a recording: in memory if there is room, else
 /// inside the recording. Only the present user may enter it.

@@ -11,6 +11,7 @@ use fathomp_feed::file::RingFile;
 use fathomp_feed::layout::EXTENSION;
 use fathomp_feed::message::{self, Hello, Role};
 use fathomp_paging::setup::{Setup, SetupError, Writer};
+use fathomp_ring::file;
 use fathomp_sys::clock::{self, Pair, Source};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How often to see whether processes are alive, ...
@@ -285,8 +286,8 @@ impl Collector {
             return;
         }
         self.scanned = Some(Instant::now());
-        let entries = match std::fs::read_dir(&self.live) {
-            Ok(entries) => entries,
+        let names = match file::unknown(&self.live, EXTENSION, &self.known) {
+            Ok(names) => names,
             Err(error) => {
                 let live = self.live.display();
                 return self.note(format!(
@@ -294,16 +295,6 @@ impl Collector {
                 ));
             }
         };
-        let mut names: Vec<_> = entries
-            .filter_map(|entry| Some(entry.ok()?.file_name()))
-            .filter(|name| {
-                Path::new(name)
-                    .extension()
-                    .is_some_and(|one| one == EXTENSION)
-            })
-            .filter(|name| !self.known.contains(name))
-            .collect();
-        names.sort();
         for name in names {
             self.take_up(&name);
             self.known.insert(name);

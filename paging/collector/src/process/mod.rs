@@ -18,9 +18,7 @@ use fathomp_types::Ticks;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A ring that is this full (one part in so many) is emptied at once, ...
-const SOON: u64 = 8;
-/// ... others when something has been in them for so long.
+/// Rings that are hardly filled are emptied when something has been in them for so long.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How wide bins are at first, once intervals are merged.
 const BIN_NS: f64 = 1e6;
@@ -133,7 +131,7 @@ impl Process {
 
     /// Number of the process.
     pub(crate) fn pid(&self) -> u32 {
-        let file = self.file.as_ref().map(RingFile::pid);
+        let file = self.file.as_ref().map(|file| file.pid());
         file.or(self.told.as_ref().map(|told| told.pid))
             .unwrap_or(0)
     }
@@ -208,28 +206,20 @@ impl Process {
             return 0.0;
         };
         let channel = self.channel(index);
-        let written = ring.written();
-        let waiting = written.wrapping_sub(channel.position);
-        if waiting == 0 {
-            return 0.0;
-        }
-        let fullness = waiting as f64 / ring.capacity() as f64;
-        let now = Instant::now();
-        let since = *channel.waiting.get_or_insert(now);
-        let soon = waiting >= ring.capacity() / SOON || now.duration_since(since) >= PATIENCE;
-        if !all && !soon {
+        let (position, waiting) = (channel.position, &mut channel.waiting);
+        let (fullness, due) = ring.due(position, waiting, PATIENCE, all);
+        let Some(written) = due else {
             return fullness;
-        }
-        let mut words = Vec::with_capacity(waiting.min(ring.capacity()) as usize);
+        };
+        let mut words = Vec::new();
         if ring.copy(channel.position, written, &mut words).is_err() {
             // Nothing in this ring can be relied on; go on with what comes.
             channel.scribe.damage();
         }
         channel.position = written;
-        channel.waiting = None;
         ring.consume(written);
         self.take(index, &words, common);
-        fullness.min(1.0)
+        fullness
     }
 
     /// Takes words of a channel.

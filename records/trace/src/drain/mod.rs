@@ -13,8 +13,10 @@ pub(crate) use output::Output;
 pub(crate) use process::{Slot, Stream};
 pub(crate) use source::Source;
 
+use crate::live::EXTENSION;
 use crate::stream;
 use crate::witness::Witness;
+use fathomp_ring::file;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -219,17 +221,7 @@ impl Drainer {
             path: self.live.clone(),
             source,
         };
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.live).map_err(error)? {
-            let name = entry.map_err(error)?.file_name();
-            let is_ring = Path::new(&name)
-                .extension()
-                .is_some_and(|extension| extension == "ring");
-            if is_ring && !self.known.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.sort();
+        let names = file::unknown(&self.live, EXTENSION, &self.known).map_err(error)?;
         for name in names {
             self.take_up(&name);
             self.known.insert(name);

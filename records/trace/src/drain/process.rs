@@ -12,9 +12,7 @@ use fathomp_types::{Clock, ThreadId, Ticks};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A ring that is this full (one part in so many) is emptied at once, ...
-const SOON: u64 = 8;
-/// ... others when something has been in them for so long.
+/// Rings that are hardly filled are emptied when something has been in them for so long.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Words of records per block, so that a damaged block costs little.
 const BLOCK_WORDS: usize = 1 << 15;
@@ -176,22 +174,14 @@ impl Stream {
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, Slot::default);
         }
-        let mut slot = self.slots[index];
         let Some(ring) = self.source.ring(index) else {
             return (0.0, 0);
         };
-        let written = ring.written();
-        let pending = written.wrapping_sub(slot.position);
-        if pending == 0 {
-            return (0.0, 0);
-        }
-        let fullness = pending as f64 / ring.capacity() as f64;
-        let now = Instant::now();
-        let since = *slot.waiting.get_or_insert(now);
-        self.slots[index] = slot;
-        if !all && pending < ring.capacity() / SOON && now.duration_since(since) < PATIENCE {
+        let slot = &mut self.slots[index];
+        let (fullness, due) = ring.due(slot.position, &mut slot.waiting, PATIENCE, all);
+        let Some(written) = due else {
             return (fullness, 0);
-        }
+        };
         let mut words = std::mem::take(&mut self.buffer);
         words.clear();
         if ring.copy(slot.position, written, &mut words).is_err() {
@@ -205,15 +195,13 @@ impl Stream {
         self.digest(index, &words, budget, &mut out);
         self.buffer = words;
         let bytes = self.write(&out, budget, Some(sites));
-        let slot = &mut self.slots[index];
-        slot.position = written;
-        slot.waiting = None;
+        self.slots[index].position = written;
         // What a reader salvages stays where it is: it may be read again.
         let ring = self.source.ring(index);
         if let (Some(ring), Output::File(..)) = (ring, &self.output) {
             ring.consume(written);
         }
-        (fullness.min(1.0), bytes)
+        (fullness, bytes)
     }
 
     /// Sorts words of a ring into blocks, sums and what is left out.

@@ -1,7 +1,7 @@
 //! A ring file seen from outside. Nothing in it is believed: the program may
 //! have scribbled over it.
 
-use crate::layout::{self, Geometry, frame, header, site, slot};
+use crate::layout::{FORMAT, Geometry, frame, header, site, slot};
 use crate::model::SiteKind;
 use crate::record::Instance;
 use crate::stack::StackOverflow;
@@ -9,27 +9,28 @@ use crate::state::State;
 use crate::stream::{ProcessNote, SiteNote, ThreadNote};
 use crate::wire::ways_apart;
 use crate::witness::{Lapse, Unseen, Witness};
-use fathomp_ring::Ring;
-use fathomp_sys::clock::{self, Pair};
-use fathomp_sys::peer;
-use fathomp_sys::shared_futex;
-use fathomp_sys::shm::{SharedFile, WORD};
+use fathomp_ring::file::{RingFile, SourceError};
+use fathomp_ring::{Ring, Word};
+use fathomp_sys::{clock, shared_futex};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The ring file of a process.
 #[derive(Debug)]
 pub(crate) struct Source {
-    file: SharedFile,
-    path: PathBuf,
+    file: RingFile,
     geometry: Geometry,
-    pid: u32,
-    start_time: u64,
-    /// The process number means the same to us as to the process.
-    same_namespace: bool,
-    began: Pair,
+}
+
+impl Deref for Source {
+    type Target = RingFile;
+
+    fn deref(&self) -> &RingFile {
+        &self.file
+    }
 }
 
 /// What a slot holds beside its ring.
@@ -42,79 +43,19 @@ pub(crate) struct Unfinished {
     pub(crate) instances: Vec<Instance>,
 }
 
-/// Why a file is no ring file that we can read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SourceError {
-    #[error("it cannot be opened: {0}")]
-    Open(#[from] std::io::Error),
-    #[error("it is not a ring file")]
-    Magic,
-    #[error(
-        "its version {0} is not {version}: the program was run with the library of another fathomp",
-        version = layout::VERSION
-    )]
-    Version(u64),
-    #[error("its sizes make no sense")]
-    Geometry,
-}
-
 impl Source {
     /// Opens a ring file.
     pub(crate) fn open(path: &Path) -> Result<Self, SourceError> {
-        let file = SharedFile::open(path)?;
-        let words = file.words();
-        if words.len() < header::WORDS {
-            return Err(SourceError::Magic);
-        }
-        if words[header::MAGIC].load(Ordering::Acquire) != layout::MAGIC {
-            return Err(SourceError::Magic);
-        }
-        let read = |at: usize| words[at].load(Ordering::Relaxed);
-        if read(header::VERSION) != layout::VERSION {
-            return Err(SourceError::Version(read(header::VERSION)));
-        }
-        let size = |at: usize| usize::try_from(read(at)).unwrap_or(usize::MAX);
+        let file = RingFile::open(path, FORMAT, 0)?;
         let geometry = Geometry {
-            slots: size(header::SLOTS),
-            ring_words: size(header::RING_WORDS),
-            sites: size(header::SITES),
-            heap_words: size(header::HEAP_WORDS),
+            slots: file.size(header::SLOTS),
+            ring_words: file.size(header::RING_WORDS),
+            sites: file.size(header::SITES),
+            heap_words: file.size(header::HEAP_WORDS),
         };
-        let geometry = geometry.checked(words.len()).ok_or(SourceError::Geometry)?;
-        let namespace = read(header::PID_NAMESPACE);
-        Ok(Self {
-            path: path.to_owned(),
-            geometry,
-            pid: read(header::PROCESS) as u32,
-            start_time: read(header::START_TIME),
-            same_namespace: namespace != 0 && namespace == peer::pid_namespace(),
-            began: Pair {
-                ticks: Ticks(read(header::BEGIN)),
-                monotonic_ns: read(header::MONOTONIC),
-            },
-            file,
-        })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    /// Whether the file still has the size it was mapped with. Reading beyond
-    /// its end would be fatal.
-    pub(crate) fn is_whole(&self) -> bool {
-        std::fs::metadata(&self.path)
-            .is_ok_and(|facts| facts.len() >= (self.geometry.words() * WORD) as u64)
-    }
-
-    /// Whether the process has certainly ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        let knowable = self.same_namespace && self.start_time != 0;
-        knowable && peer::start_time(self.pid) != Some(self.start_time)
+        let words = file.words().len();
+        let geometry = geometry.checked(words).ok_or(SourceError::Geometry)?;
+        Ok(Self { file, geometry })
     }
 
     /// Sleeps until a thread finds its ring half full, the process ends properly, or `longest`
@@ -135,47 +76,29 @@ impl Source {
     /// Thread slots that have ever been used.
     pub(crate) fn slots_used(&self) -> usize {
         // Slots are taken from the first on.
-        usize::try_from(self.read(header::THREADS))
-            .unwrap_or(usize::MAX)
-            .min(self.geometry.slots)
+        self.size(header::THREADS).min(self.geometry.slots)
     }
 
     /// The ring of a slot.
     pub(crate) fn ring(&self, index: usize) -> Option<Ring<'_, AtomicU64>> {
-        let words = self.file.words();
-        let slot = self.geometry.slot(index);
-        let ring = self.geometry.ring(index);
-        Ring::new(
-            words.get(ring..ring + self.geometry.ring_words)?,
-            words.get(slot + slot::HEAD)?,
-            words.get(slot + slot::TAIL)?,
-        )
+        let (slot, at) = (self.geometry.slot(index), self.geometry.ring(index));
+        let counters = [slot + slot::HEAD, slot + slot::TAIL];
+        self.file.ring(at, self.geometry.ring_words, counters)
     }
 
     /// What the header says, with the clock measured from the beginning of the
     /// process to now.
     pub(crate) fn process(&self) -> ProcessNote {
-        let claimed = f64::from_bits(self.read(header::NANOS_PER_TICK));
-        let claimed = (claimed.is_finite() && claimed > 0.0).then_some(claimed);
-        let measured = match clock::source() {
-            clock::Source::Monotonic => Some(1.0),
-            clock::Source::Processor => self.measured().or(claimed),
-        };
-        // A measurement far from the claim means that the marks are damaged.
-        let nanos_per_tick = match (measured, claimed) {
-            (Some(measured), Some(claimed)) if (measured / claimed - 1.0).abs() > 0.2 => claimed,
-            (measured, claimed) => measured.or(claimed).unwrap_or(1.0),
-        };
         let end = self.read(header::END);
         ProcessNote {
-            pid: self.pid,
+            pid: self.pid(),
             node: NodeId((self.read(header::PROCESS) >> 32) as u16),
             cluster: u32::try_from(self.read(header::CLUSTER)).unwrap_or(0),
             executable: self.string(header::EXECUTABLE, header::EXECUTABLE_WORDS),
             runtime: self.string(header::RUNTIME, header::RUNTIME_WORDS),
-            zero: self.began.ticks,
+            zero: Ticks(self.read(header::BEGIN)),
             zero_unix_ns: self.read(header::UNIX),
-            nanos_per_tick,
+            nanos_per_tick: self.nanos_per_tick(),
             end: (end != 0).then_some(Ticks(end)),
             hardware_counters: self.read(header::HARDWARE) == 1,
             sites_lost: self.read(header::SITES_LOST),
@@ -201,20 +124,9 @@ impl Source {
         })
     }
 
-    /// The length of a tick, if enough time has passed to tell better than the
-    /// process itself could.
-    fn measured(&self) -> Option<f64> {
-        const ENOUGH_NS: u64 = 2_000_000;
-        let now = clock::pair();
-        let elapsed = now.monotonic_ns.checked_sub(self.began.monotonic_ns)?;
-        (elapsed >= ENOUGH_NS)
-            .then(|| self.began.nanos_per_tick(&now))
-            .flatten()
-    }
-
     /// Sites published, the serial part included.
     pub(crate) fn site_count(&self) -> usize {
-        let count = self.file.words()[header::SITE_COUNT].load(Ordering::Acquire);
+        let count = self.words()[header::SITE_COUNT].acquire();
         usize::try_from(count)
             .unwrap_or(usize::MAX)
             .min(self.geometry.sites)
@@ -341,24 +253,6 @@ impl Source {
             }
         }
         instance
-    }
-
-    fn read(&self, at: usize) -> u64 {
-        self.file
-            .words()
-            .get(at)
-            .map_or(0, |word| word.load(Ordering::Relaxed))
-    }
-
-    /// A string of at most `room` words, its length included.
-    fn string(&self, at: usize, room: usize) -> String {
-        let length = usize::try_from(self.read(at)).unwrap_or(usize::MAX);
-        let length = length.min((room - 1) * 8).min(1 << 16);
-        let mut bytes: Vec<u8> = (0..length.div_ceil(8))
-            .flat_map(|word| self.read(at + 1 + word).to_le_bytes())
-            .collect();
-        bytes.truncate(length);
-        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::parse::Parser;
 use crate::drain::{Budget, Limits, Output, Source, Stream};
-use std::collections::BTreeMap;
+use crate::live::EXTENSION;
+use fathomp_ring::file;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -13,7 +15,7 @@ pub(super) fn salvage(
     parsers: &mut BTreeMap<OsString, Parser>,
     problems: &mut Vec<String>,
 ) {
-    let Ok(entries) = std::fs::read_dir(live) else {
+    let Ok(names) = file::unknown(live, EXTENSION, &HashSet::new()) else {
         // Memory is lost with a restart of the machine.
         problems.push(format!(
             "The recorder was killed, and what the program left in {} is gone: the last moments \
@@ -22,15 +24,8 @@ pub(super) fn salvage(
         ));
         return;
     };
-    let mut paths: Vec<_> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "ring")
-        })
-        .collect();
-    paths.sort();
-    for path in paths {
+    for name in names {
+        let path = live.join(name);
         let name = path.file_stem().unwrap_or_default().to_owned();
         let parser = parsers.entry(name).or_default();
         if parser.is_complete() {

@@ -2,12 +2,12 @@
 //!
 //! The sums live in the thread's slot, so that they survive the process.
 
-use super::cells::Own;
 use super::frames::{head_of, words};
 use super::thread::ThreadRecorder;
 use crate::dsm::DsmCount;
 use crate::layout::{frame, slot};
 use crate::state::State;
+use fathomp_ring::Word;
 use fathomp_types::Ticks;
 use std::sync::atomic::AtomicU64;
 
@@ -19,7 +19,7 @@ fn carry(slot: &[AtomicU64; slot::WORDS], index: usize) -> &Frame {
 
 /// Carries in use.
 fn count(slot: &[AtomicU64; slot::WORDS]) -> usize {
-    (slot[slot::CARRIED].read() as usize).min(slot::CARRY_COUNT)
+    (slot[slot::CARRIED].get() as usize).min(slot::CARRY_COUNT)
 }
 
 /// Adds an execution to the sum of its region. False if there are already sums
@@ -27,16 +27,16 @@ fn count(slot: &[AtomicU64; slot::WORDS]) -> usize {
 #[cold]
 pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
     let slot = thread.slot();
-    let busy = end.0.saturating_sub(from[frame::BEGIN].read());
+    let busy = end.0.saturating_sub(from[frame::BEGIN].get());
     let same = |to: &&Frame| {
-        let equal = |word: usize| to[word].read() == from[word].read();
+        let equal = |word: usize| to[word].get() == from[word].get();
         equal(frame::SITE) && equal(frame::TEAM) && equal(frame::SET)
     };
     let used = count(slot);
     if let Some(to) = (0..used).map(|index| carry(slot, index)).find(same) {
         to[frame::MERGED].add(1);
         to[frame::BUSY].add(busy);
-        to[frame::END].write(end.0);
+        to[frame::END].set(end.0);
         for word in [
             frame::LOOPS,
             frame::CHUNKS,
@@ -46,31 +46,31 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
             frame::TASKS_UNDEFERRED,
             frame::MUTEXES,
         ] {
-            to[word].add(from[word].read());
+            to[word].add(from[word].get());
         }
-        let (have, new) = (to[frame::MASK].read(), from[frame::MASK].read());
+        let (have, new) = (to[frame::MASK].get(), from[frame::MASK].get());
         for state in (0..State::RECORDED).filter(|state| new & 1 << state != 0) {
             for word in [frame::TICKS + state, frame::WAITS + state] {
                 let before = if have & 1 << state != 0 {
-                    to[word].read()
+                    to[word].get()
                 } else {
                     0
                 };
-                to[word].write(before.wrapping_add(from[word].read()));
+                to[word].set(before.wrapping_add(from[word].get()));
             }
         }
-        to[frame::MASK].write(have | new);
-        let (have, new) = (to[frame::DSM_MASK].read(), from[frame::DSM_MASK].read());
+        to[frame::MASK].set(have | new);
+        let (have, new) = (to[frame::DSM_MASK].get(), from[frame::DSM_MASK].get());
         for count in (0..DsmCount::COUNT).filter(|count| new >> count & 1 != 0) {
             let word = frame::DSM + count;
             let before = if have >> count & 1 != 0 {
-                to[word].read()
+                to[word].get()
             } else {
                 0
             };
-            to[word].write(before.wrapping_add(from[word].read()));
+            to[word].set(before.wrapping_add(from[word].get()));
         }
-        to[frame::DSM_MASK].write(have | new);
+        to[frame::DSM_MASK].set(have | new);
         return true;
     }
     if used == slot::CARRY_COUNT {
@@ -78,12 +78,12 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
     }
     let to = carry(slot, used);
     for (to, from) in to.iter().zip(from) {
-        to.write(from.read());
+        to.set(from.get());
     }
-    to[frame::MERGED].write(1);
-    to[frame::BUSY].write(busy);
-    to[frame::END].write(end.0);
-    slot[slot::CARRIED].write(used as u64 + 1);
+    to[frame::MERGED].set(1);
+    to[frame::BUSY].set(busy);
+    to[frame::END].set(end.0);
+    slot[slot::CARRIED].set(used as u64 + 1);
     true
 }
 
@@ -93,14 +93,14 @@ pub(super) fn flush(thread: &ThreadRecorder) {
     let slot = thread.slot();
     while let Some(last) = count(slot).checked_sub(1) {
         let frame = carry(slot, last);
-        let merged = u32::try_from(frame[frame::MERGED].read()).unwrap_or(u32::MAX);
-        let merged = (merged > 1).then(|| (merged, frame[frame::BUSY].read()));
-        let head = head_of(frame, Ticks(frame[frame::END].read()), merged);
+        let merged = u32::try_from(frame[frame::MERGED].get()).unwrap_or(u32::MAX);
+        let merged = (merged > 1).then(|| (merged, frame[frame::BUSY].get()));
+        let head = head_of(frame, Ticks(frame[frame::END].get()), merged);
         if !thread.fits(head.words()) {
             return;
         }
         thread.put_instance(&head, frame);
-        slot[slot::CARRIED].write(last as u64);
+        slot[slot::CARRIED].set(last as u64);
     }
 }
 
@@ -108,6 +108,6 @@ pub(super) fn flush(thread: &ThreadRecorder) {
 pub(super) fn executions(thread: &ThreadRecorder) -> u64 {
     let slot = thread.slot();
     (0..count(slot))
-        .map(|index| carry(slot, index)[frame::MERGED].read())
+        .map(|index| carry(slot, index)[frame::MERGED].get())
         .sum()
 }

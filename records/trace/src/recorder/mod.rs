@@ -19,16 +19,18 @@ pub use asleep::asleep;
 pub use start::Start;
 pub use thread::ThreadRecorder;
 
-use crate::layout::{self, Geometry, header};
+use crate::layout::{FORMAT, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
 use crate::stack::StackOverflow;
 use crate::witness::{Lapse, Unseen};
-use cells::{Own, OwnLine};
+use cells::OwnLine;
 use fathomp_launch::of_this_process;
+use fathomp_ring::Word;
+use fathomp_ring::file::{RingFile, put_string, stem};
 use fathomp_sys::clock::{self, Pair};
 use fathomp_sys::shm::SharedFile;
-use fathomp_sys::{peer, process, shared_futex};
+use fathomp_sys::{process, shared_futex};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use sites::Sites;
 use std::io::{self, Write};
@@ -215,56 +217,68 @@ impl Recorder {
         let begin = started.unwrap_or(present);
         let unix = clock::unix_ns()
             .saturating_sub(present.monotonic_ns.saturating_sub(begin.monotonic_ns));
+        let stem = stem(std::process::id(), begin.ticks);
         let path = settings
             .directory
-            .join(live::ring_name(std::process::id(), begin.ticks));
+            .join(stem)
+            .with_extension(live::EXTENSION);
         let error = |source| SetUpError::File {
             path: path.clone(),
             source,
         };
-        // Written under another name, so that the drainer sees it complete.
-        let draft = path.with_extension("new");
-        let (file, geometry) = create(&draft, &settings).map_err(error)?;
-        let file = file.leak();
-        let words = file.words();
         let nanos_per_tick = clock::measure(&begin, Duration::from_micros(50));
-        let head = |at: usize, value: u64| words[at].write(value);
-        head(header::VERSION, layout::VERSION);
-        let process = u64::from(std::process::id()) | u64::from(settings.node.0) << 32;
+        let attempt = |geometry: Geometry| {
+            let file = RingFile::begin(&path, FORMAT, geometry.words(), &begin)?;
+            Ok((file, geometry))
+        };
+        // Smaller if the process may not map one of the size asked for.
+        let asked = settings.geometry();
+        let modest = Geometry {
+            slots: asked.slots.div_ceil(8),
+            ring_words: (asked.ring_words / 8).max(1024),
+            ..asked
+        };
+        let made = attempt(asked).or_else(|_| attempt(modest));
+        let (ring, geometry) = made.map_err(error)?;
+        let ring: &RingFile = Box::leak(Box::new(ring));
+        let words = ring.words();
+        let head = |at: usize, value: u64| words[at].set(value);
+        let process = u64::from(ring.pid()) | u64::from(settings.node.0) << 32;
         head(header::PROCESS, process);
-        head(header::BEGIN, begin.ticks.0);
-        head(header::MONOTONIC, begin.monotonic_ns);
         head(header::UNIX, unix);
         head(header::NANOS_PER_TICK, nanos_per_tick.to_bits());
         head(header::SLOTS, geometry.slots as u64);
         head(header::RING_WORDS, geometry.ring_words as u64);
         head(header::SITES, geometry.sites as u64);
         head(header::HEAP_WORDS, geometry.heap_words as u64);
-        let start_time = peer::start_time(std::process::id());
-        head(header::START_TIME, start_time.unwrap_or(0));
-        head(header::PID_NAMESPACE, peer::pid_namespace());
         head(header::CLUSTER, settings.cluster.unwrap_or(0).into());
         let first_instance = 1 | u64::from(settings.node.0) << 48;
-        let strings = |at: usize, length: usize| &words[at..at + length];
         let executable = std::env::current_exe().unwrap_or_default();
-        sites::put_string(
-            strings(header::RUNTIME, header::RUNTIME_WORDS),
-            runtime.name.as_bytes(),
-        );
-        if let Some(library) = &runtime.library {
-            head(header::WITNESS, 1);
-            sites::put_string(
-                strings(header::LIBRARY, header::LIBRARY_WORDS),
+        head(header::WITNESS, runtime.library.is_some().into());
+        let library = runtime.library.as_deref().unwrap_or(Path::new(""));
+        let strings = [
+            (
+                header::RUNTIME,
+                header::RUNTIME_WORDS,
+                runtime.name.as_bytes(),
+            ),
+            (
+                header::LIBRARY,
+                header::LIBRARY_WORDS,
                 library.as_os_str().as_bytes(),
-            );
+            ),
+            (
+                header::EXECUTABLE,
+                header::EXECUTABLE_WORDS,
+                executable.as_os_str().as_bytes(),
+            ),
+        ];
+        for (at, length, text) in strings {
+            put_string(&words[at..at + length], text);
         }
-        sites::put_string(
-            strings(header::EXECUTABLE, header::EXECUTABLE_WORDS),
-            executable.as_os_str().as_bytes(),
-        );
+        let file = ring.shared();
         let sites = Sites::new(file, geometry);
-        words[header::MAGIC].store(layout::MAGIC, Ordering::Release);
-        std::fs::rename(&draft, &path).map_err(error)?;
+        ring.complete().map_err(error)?;
         Ok(Box::leak(Box::new(Self {
             file,
             words,
@@ -377,7 +391,7 @@ impl Recorder {
     #[must_use]
     pub fn restart_in_child(&self) -> Option<&'static Self> {
         let child = Self::or_sentence(self.settings.clone(), &self.runtime, None)?;
-        child.words[header::FORKED].write(1);
+        child.words[header::FORKED].set(1);
         Some(child)
     }
 
@@ -410,7 +424,7 @@ impl Recorder {
     /// The runtime does not show this, which the program did or may have done.
     pub fn unseen(&self, what: Unseen) {
         let bit = 1 << what as u8;
-        if self.words[header::UNSEEN].read() & bit == 0 {
+        if self.words[header::UNSEEN].get() & bit == 0 {
             self.words[header::UNSEEN].fetch_or(bit, Ordering::Relaxed);
         }
     }
@@ -454,43 +468,11 @@ impl Recorder {
     /// Notes whether a thread could open hardware counters.
     fn hardware_found(&self, found: bool) {
         if found {
-            self.words[header::HARDWARE].write(1);
+            self.words[header::HARDWARE].set(1);
         } else {
             self.hardware.store(false, Ordering::Relaxed);
         }
     }
-}
-
-/// Makes the shared file, smaller if the process may not map one of the size
-/// asked for.
-fn create(path: &Path, settings: &Settings) -> io::Result<(SharedFile, Geometry)> {
-    let asked = settings.geometry();
-    let modest = Geometry {
-        slots: asked.slots.div_ceil(8),
-        ring_words: (asked.ring_words / 8).max(1024),
-        ..asked
-    };
-    let attempt = |geometry: Geometry| {
-        let file = SharedFile::create(path, geometry.words())?;
-        match file.populate(0..header::WORDS) {
-            Ok(()) => Ok((file, geometry)),
-            Err(error) => Err(error),
-        }
-    };
-    attempt(asked)
-        .or_else(|error| {
-            // The first attempt may have left an empty file behind.
-            let _ = std::fs::remove_file(path);
-            match error.kind() {
-                io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => Err(error),
-                _ => attempt(modest),
-            }
-        })
-        .inspect_err(|error| {
-            if error.kind() != io::ErrorKind::AlreadyExists {
-                let _ = std::fs::remove_file(path);
-            }
-        })
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@
 //! one generation of modules; in the next, a place is located anew, and keeps
 //! its number if it is still the same place of the same module.
 
-use super::cells::Own;
 use crate::layout::{Geometry, header, site};
 use crate::model::SiteKind;
+use fathomp_ring::Word;
+use fathomp_ring::file::put_string;
 use fathomp_sys::modules;
 use fathomp_sys::shm::SharedFile;
 use fathomp_types::SiteId;
@@ -95,8 +96,7 @@ impl Sites {
             if number == 0 {
                 break;
             }
-            if number >> 32 == tag && entry.call.read() == call && entry.function.read() == function
-            {
+            if number >> 32 == tag && entry.call.get() == call && entry.function.get() == function {
                 return SiteId(number as u32);
             }
         }
@@ -140,8 +140,8 @@ impl Sites {
                 break;
             }
             let same_address = number >> 32 & 0xff == kind as u64
-                && entry.call.read() == call
-                && entry.function.read() == function;
+                && entry.call.get() == call
+                && entry.function.get() == function;
             if same_address && number >> 32 == tag {
                 return SiteId(number as u32);
             }
@@ -180,10 +180,10 @@ impl Sites {
         let module = module.filter(|_| !common);
         let module = module.map_or(0, |module| self.name(&mut writer, module));
         let addresses = if common { (0, 0) } else { addresses };
-        self.words[base + site::KIND].write(kind as u64);
-        self.words[base + site::MODULE].write(module as u64);
-        self.words[base + site::CALL].write(addresses.0);
-        self.words[base + site::FUNCTION].write(addresses.1);
+        self.words[base + site::KIND].set(kind as u64);
+        self.words[base + site::MODULE].set(module as u64);
+        self.words[base + site::CALL].set(addresses.0);
+        self.words[base + site::FUNCTION].set(addresses.1);
         let number = writer.count as u64;
         writer.count += 1;
         self.words[header::SITE_COUNT].store(writer.count as u64, Ordering::Release);
@@ -223,22 +223,8 @@ impl Sites {
 /// the same addresses already.
 fn publish(entry: Option<&Entry>, [call, function]: [u64; 2], number: u64) {
     if let Some(entry) = entry {
-        entry.call.write(call);
-        entry.function.write(function);
+        entry.call.set(call);
+        entry.function.set(function);
         entry.number.store(number, Ordering::Release);
-    }
-}
-
-/// Writes a string as its length in bytes and its bytes, cut to fit.
-pub(crate) fn put_string(words: &[AtomicU64], bytes: &[u8]) {
-    let Some((length, rest)) = words.split_first() else {
-        return;
-    };
-    let bytes = &bytes[..bytes.len().min(rest.len() * 8)];
-    length.write(bytes.len() as u64);
-    for (word, chunk) in rest.iter().zip(bytes.chunks(8)) {
-        let mut padded = [0; 8];
-        padded[..chunk.len()].copy_from_slice(chunk);
-        word.write(u64::from_le_bytes(padded));
     }
 }

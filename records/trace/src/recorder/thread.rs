@@ -3,7 +3,7 @@
 use super::Recorder;
 use super::asleep;
 use super::carry;
-use super::cells::{Own, OwnLine};
+use super::cells::OwnLine;
 use super::frames::{clear, head_of, is_quiet, words};
 use super::phases::OpenPhase;
 use super::sampler::{Asleep, Sampler};
@@ -14,6 +14,7 @@ use crate::record::{CounterReading, Interval, LoopShare};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
 use fathomp_regions::DryLoop;
+use fathomp_ring::Word;
 use fathomp_ring::{Cursor, Ring};
 use fathomp_sys::clock::now;
 use fathomp_sys::{counters, float};
@@ -103,11 +104,11 @@ impl ThreadRecorder {
         let since_start = self.recorder.begin_of_thread();
         let at = since_start.unwrap_or_else(now);
         let (thread, os_id) = (number(), counters::os_thread_id());
-        self.slot[slot::THREAD].write(u64::from(thread.0) | u64::from(os_id) << 32);
-        self.slot[slot::BEGIN].write(at.0);
-        self.slot[slot::LAST].write(at.0);
+        self.slot[slot::THREAD].set(u64::from(thread.0) | u64::from(os_id) << 32);
+        self.slot[slot::BEGIN].set(at.0);
+        self.slot[slot::LAST].set(at.0);
         for cleared in [slot::DROPPED, slot::DEPTH, slot::CARRIED] {
-            self.slot[cleared].write(0);
+            self.slot[cleared].set(0);
         }
         self.open_frame(0, &Start::default(), at);
         self.own.phase.reset();
@@ -119,10 +120,10 @@ impl ThreadRecorder {
         let interval_us = settings.interval_ns as f64 / 1000.0;
         self.own
             .interval_min
-            .write(self.recorder.ticks(interval_us).max(1));
+            .set(self.recorder.ticks(interval_us).max(1));
         self.own
             .sample_every
-            .write(self.recorder.ticks(SAMPLE_EVERY_US).max(1));
+            .set(self.recorder.ticks(SAMPLE_EVERY_US).max(1));
         self.begin_counting(at, since_start.is_some());
         true
     }
@@ -130,23 +131,23 @@ impl ThreadRecorder {
     /// The thread ends: whatever is open ends now.
     pub(super) fn end_thread(&self) {
         self.read_counters();
-        while self.slot[slot::DEPTH].read() > 0 {
+        while self.slot[slot::DEPTH].get() > 0 {
             self.end();
         }
         let at = now();
         self.close_serial(at);
         carry::flush(self);
-        let lost = self.slot[slot::CARRIED].read();
+        let lost = self.slot[slot::CARRIED].get();
         if lost > 0 {
             self.slot[slot::DROPPED].add(carry::executions(self));
-            self.slot[slot::CARRIED].write(0);
+            self.slot[slot::CARRIED].set(0);
         }
         self.sampler().end();
-        let thread = ThreadId(self.slot[slot::THREAD].read() as u32);
-        self.slot[slot::LAST].write(at.0);
+        let thread = ThreadId(self.slot[slot::THREAD].get() as u32);
+        self.slot[slot::LAST].set(at.0);
         // Every other record leaves room for this one.
         let mut record = self.ring.append();
-        wire::write_thread_end(&mut record, thread, at, self.slot[slot::DROPPED].read());
+        wire::write_thread_end(&mut record, thread, at, self.slot[slot::DROPPED].get());
         record.commit();
         self.slot[slot::STATE].store(slot::RETURNED, Ordering::Release);
     }
@@ -156,7 +157,7 @@ impl ThreadRecorder {
     /// instead of recorded; their waits go to the deepest recorded one.
     #[inline]
     pub fn begin(&self, start: &Start) {
-        let depth = self.slot[slot::DEPTH].read();
+        let depth = self.slot[slot::DEPTH].get();
         let at = self.sampled_now();
         if depth == 0 {
             self.close_serial(at);
@@ -184,14 +185,14 @@ impl ThreadRecorder {
     /// through, so that nobody waits for the recorder.
     #[inline]
     pub fn end_at(&self, at: Ticks) {
-        self.slot[slot::LAST].write(at.0);
+        self.slot[slot::LAST].set(at.0);
         self.sample_counters();
         self.finish_region(at);
     }
 
     #[inline(always)]
     fn finish_region(&self, at: Ticks) {
-        let depth = self.slot[slot::DEPTH].read();
+        let depth = self.slot[slot::DEPTH].get();
         if depth == 0 {
             return;
         }
@@ -200,7 +201,7 @@ impl ThreadRecorder {
         }
         self.slot[slot::DEPTH].store(depth - 1, Ordering::Release);
         if depth == 1 {
-            self.frame(0)[frame::BEGIN].write(at.0);
+            self.frame(0)[frame::BEGIN].set(at.0);
         }
     }
 
@@ -226,13 +227,13 @@ impl ThreadRecorder {
         let ticks = end.since(begin).0;
         let frame = self.innermost();
         self.accumulate(frame, state, ticks, 1);
-        self.slot[slot::LAST].write(end.0);
-        if ticks >= self.own.interval_min.read() {
+        self.slot[slot::LAST].set(end.0);
+        if ticks >= self.own.interval_min.get() {
             let interval = Interval {
                 state,
                 begin,
                 end,
-                site: site.unwrap_or(SiteId(frame[frame::SITE].read() as u32)),
+                site: site.unwrap_or(SiteId(frame[frame::SITE].get() as u32)),
             };
             self.detail(wire::INTERVAL_WORDS, |record| {
                 wire::write_interval(record, &interval);
@@ -298,17 +299,17 @@ impl ThreadRecorder {
     /// atomic instructions is time it communicates; other locks and barriers are part of
     /// waits that are told by themselves, and flushes of what the program does.
     pub fn dsm(&self, counts: &DsmCounts, at: Ticks) {
-        self.slot[slot::LAST].write(at.0);
+        self.slot[slot::LAST].set(at.0);
         let frame = self.innermost();
-        let (have, mut more) = (frame[frame::DSM_MASK].read(), counts.mask());
-        frame[frame::DSM_MASK].write(have | more);
+        let (have, mut more) = (frame[frame::DSM_MASK].get(), counts.mask());
+        frame[frame::DSM_MASK].set(have | more);
         while more != 0 {
             let number = more.trailing_zeros() as usize;
             let word = &frame[frame::DSM + number];
             if have >> number & 1 != 0 {
                 word.add(counts.0[number]);
             } else {
-                word.write(counts.0[number]);
+                word.set(counts.0[number]);
             }
             more &= more - 1;
         }
@@ -373,9 +374,9 @@ impl ThreadRecorder {
         // The latest sign of life stands in for the time, which would cost
         // more than all the rest of this call.
         let elapsed = self.slot[slot::LAST]
-            .read()
-            .saturating_sub(self.own.sampled.read());
-        if elapsed >= self.own.sample_every.read() {
+            .get()
+            .saturating_sub(self.own.sampled.get());
+        if elapsed >= self.own.sample_every.get() {
             self.read_counters();
         }
     }
@@ -385,9 +386,9 @@ impl ThreadRecorder {
     #[inline(always)]
     fn sampled_now(&self) -> Ticks {
         let at = now();
-        self.slot[slot::LAST].write(at.0);
-        let due = self.own.sample_every.read();
-        if at.0.saturating_sub(self.own.sampled.read()) < due {
+        self.slot[slot::LAST].set(at.0);
+        let due = self.own.sample_every.get();
+        if at.0.saturating_sub(self.own.sampled.get()) < due {
             return at;
         }
         self.read_counters();
@@ -402,7 +403,7 @@ impl ThreadRecorder {
 
     #[inline(always)]
     fn innermost(&self) -> &[AtomicU64; frame::WORDS] {
-        self.frame(self.slot[slot::DEPTH].read() as usize)
+        self.frame(self.slot[slot::DEPTH].get() as usize)
     }
 
     pub(super) fn slot(&self) -> &[AtomicU64; slot::WORDS] {
@@ -414,27 +415,27 @@ impl ThreadRecorder {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let frame = self.frame(depth);
         let ways = wire::ways(start.level, start.decider, float::marks());
-        frame[frame::SITE].write(pair(start.site.0, ways));
-        frame[frame::INSTANCE].write(start.instance.0);
-        frame[frame::PARENT].write(start.parent.0);
-        frame[frame::TEAM].write(pair(start.thread_num, start.team_size));
-        frame[frame::FORK].write(start.fork.0);
-        frame[frame::BEGIN].write(at.0);
-        frame[frame::SET].write(start.set);
+        frame[frame::SITE].set(pair(start.site.0, ways));
+        frame[frame::INSTANCE].set(start.instance.0);
+        frame[frame::PARENT].set(start.parent.0);
+        frame[frame::TEAM].set(pair(start.thread_num, start.team_size));
+        frame[frame::FORK].set(start.fork.0);
+        frame[frame::BEGIN].set(at.0);
+        frame[frame::SET].set(start.set);
         clear(frame);
     }
 
     #[inline(always)]
     fn accumulate(&self, frame: &[AtomicU64; frame::WORDS], state: State, ticks: u64, waits: u64) {
-        let (mask, bit) = (frame[frame::MASK].read(), 1 << state as u64);
+        let (mask, bit) = (frame[frame::MASK].get(), 1 << state as u64);
         let (sum, count) = (
             &frame[frame::TICKS + state as usize],
             &frame[frame::WAITS + state as usize],
         );
         if mask & bit == 0 {
-            sum.write(ticks);
-            count.write(waits);
-            frame[frame::MASK].write(mask | bit);
+            sum.set(ticks);
+            count.set(waits);
+            frame[frame::MASK].set(mask | bit);
         } else {
             sum.add(ticks);
             count.add(waits);
@@ -447,13 +448,13 @@ impl ThreadRecorder {
     fn close_serial(&self, at: Ticks) {
         let frame = self.frame(0);
         if is_quiet(frame) {
-            frame[frame::MASK].write(0);
+            frame[frame::MASK].set(0);
             return;
         }
-        frame[frame::FORK].write(frame[frame::BEGIN].read());
-        frame[frame::TEAM].write(1 << 32);
+        frame[frame::FORK].set(frame[frame::BEGIN].get());
+        frame[frame::TEAM].set(1 << 32);
         self.write_instance(frame, at);
-        frame[frame::BEGIN].write(at.0);
+        frame[frame::BEGIN].set(at.0);
         clear(frame);
     }
 
@@ -461,7 +462,7 @@ impl ThreadRecorder {
     /// it does.
     #[inline]
     fn write_instance(&self, frame: &[AtomicU64; frame::WORDS], end: Ticks) {
-        if self.slot[slot::CARRIED].read() != 0 {
+        if self.slot[slot::CARRIED].get() != 0 {
             carry::flush(self);
         }
         let head = head_of(frame, end, None);
@@ -478,11 +479,11 @@ impl ThreadRecorder {
         let state = |state: usize| {
             let state = state.min(State::RECORDED - 1);
             (
-                frame[frame::TICKS + state].read(),
-                frame[frame::WAITS + state].read(),
+                frame[frame::TICKS + state].get(),
+                frame[frame::WAITS + state].get(),
             )
         };
-        let dsm = |count: usize| frame[frame::DSM + count.min(DsmCount::COUNT - 1)].read();
+        let dsm = |count: usize| frame[frame::DSM + count.min(DsmCount::COUNT - 1)].get();
         head.write(&mut record, state, dsm);
         record.commit();
         self.ring.prefetch();
@@ -510,15 +511,15 @@ impl ThreadRecorder {
     #[inline(always)]
     fn room(&self, words: u64, margin: u64) -> bool {
         let wanted = words + margin;
-        let mut seen = self.own.seen_tail.read();
+        let mut seen = self.own.seen_tail.get();
         let free = self.ring.free(&mut seen, wanted);
-        self.own.seen_tail.write(seen);
+        self.own.seen_tail.set(seen);
         if free < wanted {
             self.recorder.call_drainer();
             return false;
         }
         let position = self.ring.head().wrapping_add(words + RESERVE);
-        position <= self.own.limit.read() || self.pass_limit(position)
+        position <= self.own.limit.get() || self.pass_limit(position)
     }
 
     /// Sees to it that records can be written up to `position`, and sets the next limit. The
@@ -526,22 +527,22 @@ impl ThreadRecorder {
     /// called when half of it is full, and again should it not hear that.
     #[cold]
     fn pass_limit(&self, position: u64) -> bool {
-        if position > self.own.grown.read() && !self.grow(position) {
+        if position > self.own.grown.get() && !self.grow(position) {
             return false;
         }
         let capacity = self.ring.capacity();
         let mut tail = 0;
         // Nothing is as much as this: the drainer's position is looked at.
         let free = self.ring.free(&mut tail, u64::MAX);
-        self.own.seen_tail.write(tail);
+        self.own.seen_tail.set(tail);
         let next = if free > capacity / 2 {
             tail.wrapping_add(capacity / 2)
         } else {
             self.recorder.call_drainer();
             position.wrapping_add(capacity / 8)
         };
-        let grown = self.own.grown.read();
-        self.own.limit.write(next.max(position).min(grown));
+        let grown = self.own.grown.get();
+        self.own.limit.set(next.max(position).min(grown));
         true
     }
 
@@ -552,12 +553,12 @@ impl ThreadRecorder {
         /// Time after which it is tried again.
         const PATIENCE_US: f64 = 10_000.0;
         let (at, patience) = (now().0, self.recorder.ticks(PATIENCE_US));
-        let stunted = self.own.stunted.read();
+        let stunted = self.own.stunted.get();
         if stunted != 0 && at.saturating_sub(stunted) < patience {
             return false;
         }
         let capacity = self.ring.capacity() as usize;
-        let grown = self.own.grown.read() as usize;
+        let grown = self.own.grown.get() as usize;
         let target = (grown + GROWTH).max(position as usize).min(capacity);
         let range = self.ring_at + grown.min(target)..self.ring_at + target;
         // The page faults of this are ours, not the program's.
@@ -565,10 +566,10 @@ impl ThreadRecorder {
             .sampler()
             .without(|| self.recorder.file.populate(range));
         if made.is_err() {
-            self.own.stunted.write(at.max(1));
+            self.own.stunted.set(at.max(1));
             return false;
         }
-        self.own.grown.write(if target == capacity {
+        self.own.grown.set(if target == capacity {
             u64::MAX
         } else {
             target as u64
@@ -586,15 +587,15 @@ impl ThreadRecorder {
     /// Counts from now on, or from the thread's start.
     fn begin_counting(&self, at: Ticks, from_start: bool) {
         self.sampler().begin(self.recorder, from_start);
-        self.own.sampled.write(at.0);
+        self.own.sampled.set(at.0);
         asleep::reset();
     }
 
     #[cold]
     fn read_counters(&self) {
         let reading = self.reading();
-        self.own.sampled.write(reading.at.0);
-        self.slot[slot::LAST].write(reading.at.0);
+        self.own.sampled.set(reading.at.0);
+        self.slot[slot::LAST].set(reading.at.0);
         self.detail(wire::COUNTERS_WORDS, |record| {
             wire::write_counters(record, &reading);
         });
@@ -603,7 +604,7 @@ impl ThreadRecorder {
     /// What was counted since the last reading.
     fn reading(&self) -> CounterReading {
         let mut sampler = self.sampler();
-        let (since, at) = (Ticks(self.own.sampled.read()), now());
+        let (since, at) = (Ticks(self.own.sampled.get()), now());
         let nanos = |ticks: u64| (ticks as f64 / self.recorder.ticks_per_microsecond * 1e3) as u64;
         let asleep = match self.recorder.sleep_is_unknown() {
             false => Asleep::Ns(nanos(asleep::reset())),
@@ -612,7 +613,7 @@ impl ThreadRecorder {
         CounterReading {
             since,
             at,
-            site: SiteId(self.innermost()[frame::SITE].read() as u32),
+            site: SiteId(self.innermost()[frame::SITE].get() as u32),
             counts: sampler.read(nanos(at.since(since).0), asleep),
         }
     }
