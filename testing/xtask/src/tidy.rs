@@ -3,6 +3,7 @@
 use crate::circles;
 use crate::decisions;
 use crate::examples;
+use crate::paths;
 use crate::walls;
 use std::ffi::OsStr;
 use std::fs;
@@ -62,6 +63,8 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
         if kind == "md" {
             complaints
                 .extend(dead_links(root, &file, &text).map(|found| format!("{name}: {found}")));
+            let dead = paths::dead(root, &file, &text);
+            complaints.extend(dead.iter().map(|found| format!("{name}: {found}")));
         }
     }
     complaints.extend(walls::complaints(root)?);
