@@ -153,17 +153,21 @@ impl Files {
         let stripe = self.stripes.get(part).zip(listed.file_name());
         let path = stripe.map(|(directory, name)| directory.join(name));
         let path = path.as_ref().unwrap_or(&listed);
-        if *begun {
-            return Ok(append(path, blocks)?.calls);
+        if !*begun && *path == listed {
+            let calls = append(path, &[&stream::start(), blocks].concat())?.calls;
+            *begun = true;
+            return Ok(calls);
         }
-        let calls = append(path, &[&stream::start(), blocks].concat())?.calls;
-        if *path != listed {
+        if !*begun {
+            // By itself: of a stripe without blocks, for which the disk has no room, the reader
+            // still learns that the process was recorded.
+            append(path, &stream::start())?;
             symlink(path, &listed).inspect_err(|_| {
                 let _ = fs::remove_file(path);
             })?;
+            *begun = true;
         }
-        *begun = true;
-        Ok(calls)
+        Ok(append(path, blocks)?.calls)
     }
 
     fn write_names(&self, file: &RingFile) -> io::Result<u64> {
