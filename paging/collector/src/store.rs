@@ -2,6 +2,7 @@
 
 use crate::remote::Remote;
 use fathomp_feed::append::append;
+use fathomp_sys::shm;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +45,9 @@ pub(crate) enum NotWritten {
 impl Store {
     pub(crate) fn new(directory: &Path, remote: Option<Remote>) -> Self {
         let reserve = directory.join(RESERVE);
-        let reserved = std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
+        // Where it does not fit, trying would leave the program's own files no room meanwhile.
+        let fits = shm::free_bytes(directory).is_ok_and(|free| free >= RESERVE_BYTES as u64);
+        let reserved = fits && std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
         if !reserved {
             // What found room of it would only take that from the streams.
             let _ = std::fs::remove_file(&reserve);

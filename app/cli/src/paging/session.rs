@@ -179,7 +179,10 @@ impl Session {
         let mut recorded = Recorded::of(&recording);
         recorded.problems.splice(0..0, ended.problems);
         let why = match recorded.tasks {
-            0 => Some(nothing_recorded(&ended.live.0, shm::file_size_limit())),
+            0 => Some(nothing_recorded(
+                [&ended.live.0, &ended.streams],
+                shm::file_size_limit(),
+            )),
             _ => nothing_chosen(&recording, wall_ns),
         };
         if let Some(why) = why {
@@ -197,7 +200,7 @@ impl Session {
         let mut ended = self.end(None)?;
         ended.meta.problems.extend(ended.problems);
         if Recorded::of(&Recording::open(&ended.streams)?).tasks == 0 {
-            let why = nothing_recorded(&ended.live.0, most);
+            let why = nothing_recorded([&ended.live.0, &ended.streams], most);
             ended.meta.problems.push(why);
         }
         Ok(ended.meta)
@@ -233,8 +236,8 @@ struct Ended {
 }
 
 /// Why no thread of a program whose files may have so many bytes told anything, as far as that
-/// shows from outside.
-fn nothing_recorded(live: &Path, most: u64) -> String {
+/// shows from outside; `places`: where its records pass through, and where they go.
+fn nothing_recorded(places: [&Path; 2], most: u64) -> String {
     if most < RINGS_BYTES {
         return format!(
             "Nothing was recorded of paging: no file may be larger than {} bytes here (ulimit -f), but what records pass through is a file of {}, mostly holes; raise that limit.",
@@ -242,10 +245,11 @@ fn nothing_recorded(live: &Path, most: u64) -> String {
             Size(RINGS_BYTES)
         );
     }
-    if shm::free_bytes(live).is_ok_and(|free| free < ROOM_BYTES_MIN) {
+    let is_full = |place: &&Path| shm::free_bytes(place).is_ok_and(|free| free < ROOM_BYTES_MIN);
+    if let Some(full) = places.iter().find(|place| is_full(place)) {
         return format!(
             "Nothing was recorded of paging: there is no room in {}; free some there.",
-            live.display()
+            full.display()
         );
     }
     "Nothing was recorded of paging: no process of the program loaded fathomp's library, which static programs and those with privileges cannot.".to_owned()

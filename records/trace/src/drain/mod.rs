@@ -17,6 +17,7 @@ use crate::live::EXTENSION;
 use crate::stream;
 use crate::witness::Witness;
 use fathomp_ring::file;
+use fathomp_sys::shm;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -122,7 +123,9 @@ impl Drainer {
             source,
         })?;
         let reserve = recording.join("reserve");
-        let reserved = std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
+        // Where it does not fit, trying would leave the program's own files no room meanwhile.
+        let fits = shm::free_bytes(recording).is_ok_and(|free| free >= RESERVE_BYTES as u64);
+        let reserved = fits && std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
         if !reserved {
             // What found room of it would only take that from the streams.
             let _ = std::fs::remove_file(&reserve);
