@@ -223,7 +223,7 @@ mod tests {
         matches!(code, libc::CLD_EXITED | libc::CLD_KILLED)
     }
 
-    const ROLE: &str = "FATHOMP_TEST_THREADS_THAT_END";
+    const ROLE: &str = "TEST_OF_THREADS_THAT_END";
 
     /// No test of its own: the program of the test below, which ends while its threads run.
     #[test]
