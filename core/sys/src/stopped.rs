@@ -52,8 +52,8 @@ mod imp {
         seen
     }
 
-    /// What is to be seen of a thread that is traced. It is traced no longer then; after an
-    /// error it has ended, or is about to.
+    /// Stops a traced thread, copies its registers and stack, and lets it go: it is not traced
+    /// afterwards. After an error the thread has ended, or is about to.
     fn stop_and_copy(process: i32, thread: i32, most: usize) -> io::Result<Stopped> {
         request(libc::PTRACE_INTERRUPT, thread, null_mut())?;
         let signal = wait(thread, thread == process)?;
@@ -228,6 +228,7 @@ mod tests {
     /// No test of its own: the program of the test below, which ends while its threads run.
     #[test]
     fn threads_that_end() {
+        // It ends the whole process, so only the child that the test starts may run it.
         if std::env::var_os(ROLE).is_none() {
             return;
         }

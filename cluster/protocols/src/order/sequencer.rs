@@ -198,7 +198,7 @@ impl Sequencer {
         };
         if waits {
             lock.queue.push_back((node, thread));
-            // Who waits already has had it recalled.
+            // A node that waits already has had the lock recalled.
             if lock.queue.len() == 1 {
                 self.recall(id, send);
             }

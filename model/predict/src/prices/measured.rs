@@ -41,8 +41,8 @@ pub struct Synchronisation {
     pub crowd: Option<Crowd>,
 }
 
-/// What it costs that all nodes send one of them what they have changed. A difference, which may
-/// come out as nothing or less where it is small.
+/// Extra cost of a barrier at which all nodes send their changes to one node. It is a difference of
+/// two measured times, so a small one may come out as zero or negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crowd {
     /// What a barrier takes longer for each further diff of half a page, of each node; not by

@@ -404,7 +404,7 @@ impl Recorder {
     /// Wakes the drainer, if it sleeps until it is called.
     pub(super) fn call_drainer(&self) {
         let bell = &self.words[header::BELL];
-        // Whoever takes the 1 away wakes it.
+        // Only the thread that swaps the 1 for a 0 wakes it.
         if bell.load(Ordering::Relaxed) == 1 && bell.swap(0, Ordering::AcqRel) == 1 {
             shared_futex::wake(shared_futex::low_half(bell), 1, u32::MAX);
         }

@@ -159,8 +159,7 @@ impl Files {
             return Ok(calls);
         }
         if !*begun {
-            // By itself: of a stripe without blocks, for which the disk has no room, the reader
-            // still learns that the process was recorded.
+            // A write of its own: it needs less room than the start and the blocks together.
             append(path, &stream::start())?;
             symlink(path, &listed).inspect_err(|_| {
                 let _ = fs::remove_file(path);
