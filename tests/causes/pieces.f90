@@ -7,7 +7,7 @@ program pieces
   integer :: i, j, k, step
   allocate(field(n, n, planes))
   field = 1d0
-  do step = 1, 6
+  do step = 1, 40
     !$omp parallel do private(i, j) schedule(static)
     do k = 1, planes
       do j = 1, n
