@@ -3,6 +3,7 @@
 use crate::args::ThreadCount;
 use crate::failure::Failure;
 use fathomp_analysis::Analysis;
+use fathomp_diagnosis::Soundness;
 use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::validate::Priced;
@@ -150,11 +151,11 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<Outcome, Failure> {
 /// nodes the published models tell, not this one, which knows threads that share memory.
 pub(crate) fn predict_or_note(
     analyses: &[Analysis],
+    soundness: &Soundness,
     target: &Target,
     notes: &mut Vec<String>,
 ) -> Option<Outcome> {
-    let broken = fathomp_report::broken(analyses).is_some();
-    if broken || analyses.iter().any(|one| one.program.nodes > 1) {
+    if soundness.broken.is_some() || analyses.iter().any(|one| one.program.nodes > 1) {
         return None;
     }
     predict(analyses, target, Vec::new())

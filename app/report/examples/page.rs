@@ -7,6 +7,7 @@ mod synthetic;
 use fathomp_analysis::testing::{Script, Work};
 use fathomp_analysis::{Analysis, SiteKind, State};
 use fathomp_bench::synthetic as bench;
+use fathomp_diagnosis::{Diagnosis, Soundness};
 use fathomp_report::Input;
 use std::error::Error;
 use std::path::PathBuf;
@@ -108,7 +109,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("empty.html", Input::default()),
     ];
     for (name, input) in pages {
-        std::fs::write(directory.join(name), fathomp_report::page(&input)?)?;
+        std::fs::write(
+            directory.join(name),
+            fathomp_report::page(&input, &input.conclude(Soundness::of(input.analyses)))?,
+        )?;
     }
     let documents = [bench::epcc(), bench::mcbench(), bench::access()];
     let summary = fathomp_bench::summary::summarise(&documents, None);
@@ -130,11 +134,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!(
         "{}",
-        fathomp_report::text::prediction(&prediction, &Input::default().diagnose(), 80)
+        fathomp_report::text::prediction(&prediction, &Diagnosis::default(), 80)
     );
     println!(
         "{}",
-        fathomp_report::text::prediction(&outlook, &Input::default().diagnose(), 100)
+        fathomp_report::text::prediction(&outlook, &Diagnosis::default(), 100)
     );
     Ok(())
 }

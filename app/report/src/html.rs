@@ -4,6 +4,7 @@ use crate::runtimes::Comparison;
 use crate::{Input, view};
 use fathomp_advise::evaluate::Evaluation;
 use fathomp_bench::summary::Summary;
+use fathomp_diagnosis::Verdict;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value, context};
 use serde::Serialize;
@@ -43,15 +44,16 @@ pub enum PageError {
     Template(#[from] minijinja::Error),
 }
 
-/// One HTML page with everything in it.
+/// One HTML page with everything in it, and what `verdict` concludes from that
+/// ([`Input::conclude`]).
 ///
 /// It loads nothing and needs no network; its content policy admits only its
 /// own script and style, by their hashes.
 ///
 /// # Errors
 /// If the template does not fit the data, which is a bug.
-pub fn page(input: &Input<'_>) -> Result<String, PageError> {
-    let (page, data) = view::build(input);
+pub fn page(input: &Input<'_>, verdict: &Verdict) -> Result<String, PageError> {
+    let (page, data) = view::build(input, verdict);
     render("page.html", &page, Value::from(Serde(&data)))
 }
 

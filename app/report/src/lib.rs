@@ -2,7 +2,6 @@
 //! other tools read.
 //!
 //! * [`page`]: one HTML page that needs nothing but a browser.
-//! * [`broken`]: whether anything can be concluded from the recordings at all.
 //! * [`bench_page`]: likewise for results of benchmarks.
 //! * [`share`]: programs that shared one machine; [`runtimes`]: one program on several runtimes.
 //! * [`text`]: tables for a terminal.
@@ -25,12 +24,11 @@ mod view;
 
 pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
 pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
-pub use view::broken::{broken, slight_difference};
 
 use fathomp_advise::Advice;
 use fathomp_analysis::Analysis;
 use fathomp_analysis::samples::Samples;
-use fathomp_diagnosis::Diagnosis;
+use fathomp_diagnosis::{Diagnosis, Soundness, Verdict};
 use fathomp_false_sharing::Findings;
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
@@ -100,29 +98,31 @@ impl<'a> Input<'a> {
         self.analyses.iter().filter(|one| !one.program.rehearsal)
     }
 
-    /// Why the program does not run faster: the one list of causes that all of the
-    /// report reads. None if nothing can be concluded from the recordings ([`broken`]).
+    /// Why the program does not run faster, if `soundness` of its recordings admits that
+    /// anything is concluded from them.
     #[must_use]
-    pub fn diagnose(&self) -> Diagnosis {
-        let sound = broken(self.analyses).is_none();
+    pub fn conclude(&self, soundness: Soundness) -> Verdict {
         let advised = self.advice.map_or(&[][..], |advice| &advice.regions);
         let asks: Vec<(&str, f64)> = advised
             .iter()
             .filter_map(|region| Some((region.name.as_str(), region.asks_bytes_per_s?)))
             .collect();
-        self.main()
-            .filter(|_| sound)
-            .map_or_else(Diagnosis::default, |main| {
-                fathomp_diagnosis::diagnose(&fathomp_diagnosis::Input {
-                    analyses: self.analyses,
-                    main,
-                    prediction: self.prediction,
-                    machine: self.machine,
-                    sharing: self.sharing,
-                    samples: self.samples,
-                    asks: &asks,
-                })
+        let main = self.main().filter(|_| soundness.broken.is_none());
+        let diagnosis = main.map_or_else(Diagnosis::default, |main| {
+            fathomp_diagnosis::diagnose(&fathomp_diagnosis::Input {
+                analyses: self.analyses,
+                main,
+                prediction: self.prediction,
+                machine: self.machine,
+                sharing: self.sharing,
+                samples: self.samples,
+                asks: &asks,
             })
+        });
+        Verdict {
+            soundness,
+            diagnosis,
+        }
     }
 
     /// What to call the program.

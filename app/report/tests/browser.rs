@@ -78,7 +78,10 @@ fn browser(width: u32) -> Result<Browser, Box<dyn Error>> {
 
 fn write(directory: &Path, input: &Input<'_>) -> Result<PathBuf, Box<dyn Error>> {
     let path = directory.join("report.html");
-    std::fs::write(&path, fathomp_report::page(input)?)?;
+    std::fs::write(
+        &path,
+        fathomp_report::page(input, &synthetic::conclude(input))?,
+    )?;
     Ok(path)
 }
 

@@ -2,9 +2,8 @@
 
 use crate::guard::Guarded;
 use fathomp_sys::process::without_null;
-use nix::sys::signal::Signal;
+use fathomp_types::Ending;
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -35,14 +34,7 @@ impl Finished {
     /// The end in words: "exit code 3", "signal 11 (SIGSEGV)".
     #[must_use]
     pub fn describe(&self) -> String {
-        match (self.status.code(), self.status.signal()) {
-            (Some(code), _) => format!("exit code {code}"),
-            (None, Some(number)) => match Signal::try_from(number) {
-                Ok(signal) => format!("signal {number} ({signal})"),
-                Err(_) => format!("signal {number}"),
-            },
-            (None, None) => self.status.to_string(),
-        }
+        Ending::from(self.status).to_string()
     }
 }
 

@@ -3,14 +3,14 @@
 
 use crate::connection::Connection;
 use crate::control::{
-    self, ALL, Down, Frame, FrameError, Heard, Link, PreambleError, Run, Silence, Up,
-    await_preamble,
+    ALL, Down, Frame, FrameError, Heard, Link, PreambleError, Run, Silence, Up, await_preamble,
 };
 use crate::key::Key;
 use crate::plan::Host;
-use crate::process::{Process, describe};
+use crate::process::Process;
 use crate::reach;
 use crate::tree::Branch;
+use fathomp_types::Ending;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
@@ -279,9 +279,10 @@ fn explain(error: &FrameError, process: &Process, about: (&Host, &str, &str)) ->
     if let Some(why) = end.given_up {
         return why.to_owned();
     }
-    let status = end
-        .status
-        .map_or_else(|| "in an unknown way".to_owned(), describe);
+    let status = end.status.map_or_else(
+        || "in an unknown way".to_owned(),
+        |ending| ending.to_string(),
+    );
     match error {
         FrameError::Opening(PreambleError::Version(theirs)) => other_version(theirs, version),
         FrameError::Opening(PreambleError::Stranger) => {
@@ -291,7 +292,7 @@ fn explain(error: &FrameError, process: &Process, about: (&Host, &str, &str)) ->
             format!("its agent ended at once, by {status}{said}")
         }
         FrameError::Opening(PreambleError::Ended) => match end.status {
-            Some(control::Status::Exited(126 | 127)) => format!(
+            Some(Ending::Exited(126 | 127)) => format!(
                 "fathomp cannot be started there{said}: install it at the same path on all hosts"
             ),
             _ => format!(

@@ -30,7 +30,7 @@ mod secure;
 mod tree;
 
 pub use agent::{AgentError, Attended, Begun, Beside, Setup, Tell, attend, digest, serve};
-pub use control::{Bytes, Job, Run, Status};
+pub use control::{Bytes, Job, Run};
 pub use keeper::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
 pub use key::Key;
 pub use launcher::{Caller, Ended, HostClock, LaunchError, Options, Reading, launch, lead};

@@ -1,12 +1,12 @@
 //! A process that carries a link: its end, its last words, and how it is ended.
 
-use crate::control::Status;
+use fathomp_types::Ending;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -34,7 +34,7 @@ struct Inner {
 #[derive(Debug)]
 pub(crate) struct End {
     /// None if it cannot be known.
-    pub(crate) status: Option<Status>,
+    pub(crate) status: Option<Ending>,
     /// Its last words, on one line.
     pub(crate) said: String,
     /// Why it was ended from here, if it was.
@@ -110,7 +110,7 @@ impl Process {
         if !ends_within(id, PATIENCE) {
             self.kill();
         }
-        let status = lock(&self.0.child).wait().ok().and_then(status);
+        let status = lock(&self.0.child).wait().ok().map(Ending::from);
         // Processes that it has left may hold its standard error open.
         let _ = lock(&self.0.silent).recv_timeout(PATIENCE);
         let said = lock(&self.0.said).clone();
@@ -170,26 +170,6 @@ pub(crate) fn pid(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
-/// How a process ended, if it did.
-pub(crate) fn status(status: ExitStatus) -> Option<Status> {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Some(Status::Exited(code)),
-        (None, Some(signal)) => Some(Status::Signalled(signal)),
-        (None, None) => None,
-    }
-}
-
-/// "exit code 3" or "signal 9 (SIGKILL)".
-pub(crate) fn describe(status: Status) -> String {
-    match status {
-        Status::Exited(code) => format!("exit code {code}"),
-        Status::Signalled(number) => match nix::sys::signal::Signal::try_from(number) {
-            Ok(signal) => format!("signal {number} ({signal})"),
-            Err(_) => format!("signal {number}"),
-        },
-    }
-}
-
 /// A lock whose owner cannot have left it in disorder: all changes are of one step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -221,7 +201,7 @@ mod tests {
     fn ends_are_told_with_last_words() {
         let process = shell("printf 'one\\n two\\n' >&2; exit 3");
         let end = process.conclude();
-        assert_eq!(end.status, Some(Status::Exited(3)));
+        assert_eq!(end.status, Some(Ending::Exited(3)));
         assert_eq!((end.said.as_str(), end.given_up), ("one; two", None));
     }
 
@@ -231,7 +211,7 @@ mod tests {
         process.give_up("enough");
         let end = process.conclude();
         assert_eq!(end.given_up, Some("enough"));
-        assert_eq!(end.status, Some(Status::Signalled(9)));
+        assert_eq!(end.status, Some(Ending::Signalled(9)));
     }
 
     #[test]

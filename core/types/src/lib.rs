@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod align;
+mod ending;
 mod ids;
 pub mod looking;
 mod nearest;
@@ -14,6 +15,7 @@ mod ticks;
 pub mod units;
 
 pub use align::{Alignment, ClockReading};
+pub use ending::Ending;
 pub use ids::{InstanceId, NodeId, PAGE_BYTES, PageId, SiteId, ThreadId};
 pub use nearest::nearest;
 pub use ticks::{Clock, Nanos, Ticks};

@@ -17,6 +17,7 @@
 //! | [`pace`] | how much of that the processors did themselves |
 //! | [`teams`] | teams whose size does not follow what the program is given, and who decided that |
 //! | [`program`] | serial time, shared processors, blocking, nodes, other programs, the recording itself |
+//! | [`soundness`] | whether anything may be concluded at all |
 //! | [`ranking`] | what the scaling model says of each, and the order |
 #![forbid(unsafe_code)]
 
@@ -30,15 +31,26 @@ mod pace;
 mod program;
 mod ranking;
 mod region;
+mod soundness;
 mod teams;
 mod waited;
 mod waiting;
 
 pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, WORTH_SAYING, costs};
 pub use input::Input;
+pub use soundness::Soundness;
 
 use fathomp_analysis::SiteKind;
 use region::Seen;
+
+/// What recordings of one program allow to conclude: computed once, read by every page.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Whether anything may be concluded at all.
+    pub soundness: Soundness,
+    /// The causes of lost time; none where nothing may be concluded.
+    pub diagnosis: Diagnosis,
+}
 
 /// Finds the causes of lost time, the most expensive first.
 #[must_use]

@@ -16,7 +16,8 @@ use crate::published::{self, Table4Row, mean_relative_error};
 use crate::recorded::{PredictError, Runs, threads_of};
 use crate::threads::{Options, predict};
 use doubts::{other_network, warnings};
-use fathomp_analysis::{Analysis, Outcome};
+use fathomp_analysis::Analysis;
+use fathomp_types::Ending;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -131,7 +132,7 @@ pub fn validate(
     options: &Options,
     priced: Option<Priced<'_>>,
 ) -> Result<Validated, ValidateError> {
-    let ended = |one: &&&Analysis| !matches!(one.program.outcome, Some(Outcome::Signalled(_)));
+    let ended = |one: &&&Analysis| !matches!(one.program.outcome, Some(Ending::Signalled(_)));
     let whole: Vec<&Analysis> = analyses.iter().filter(ended).copied().collect();
     let cut_short = analyses.len() - whole.len();
     let analyses = whole.as_slice();

@@ -20,8 +20,9 @@ use crate::symbols::Symbols;
 use crate::timeline::{self, TimelineBudget};
 use crate::trips;
 use fathomp_launch::openmp::{NUM_THREADS, first_of_list};
-use fathomp_trace::model::{Outcome, Pace, Recording, SiteKind};
+use fathomp_trace::model::{Pace, Recording, SiteKind};
 use fathomp_trace::state::State;
+use fathomp_types::Ending;
 use std::collections::BTreeMap;
 
 /// How to analyse.
@@ -146,10 +147,10 @@ impl Analysis {
 fn still_ns(recording: &Recording) -> Option<u64> {
     /// Signs of life come more often than this, or the program is busy with one thing.
     const LEAST_NS: u64 = 2_000_000_000;
-    let Some(Outcome::Signalled(signal)) = recording.meta.outcome else {
+    let Some(Ending::Signalled(signal)) = recording.meta.outcome else {
         return None;
     };
-    if !Outcome::STOPPING.contains(&signal) {
+    if !Ending::STOPPING.contains(&signal) {
         return None;
     }
     let still = recording.processes.iter().map(|process| {

@@ -29,10 +29,11 @@ pub use whole::{Crowd, Intrusion};
 pub use witnesses::WitnessFacts;
 pub use work::{PieceKind, Pieces, Work};
 
-use fathomp_trace::model::{Machine, Outcome, Output, Pace, RunHost, Sharing, SiteKind};
+use fathomp_trace::model::{Machine, Output, Pace, RunHost, Sharing, SiteKind};
 use fathomp_trace::record::{Decider, LoopKind};
 use fathomp_trace::stack::StackOverflow;
 use fathomp_trace::state::State;
+use fathomp_types::Ending;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -130,7 +131,7 @@ pub struct ProgramFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
     /// How it ended; none if that is unknown.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Ending>,
     /// Time at its end, if somebody stopped it, in which no region began or ended and no thread came
     /// to a barrier. None if that is little.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -58,7 +58,7 @@ pub use facts::{
     UnknownIterations, VERSION, WaitRow, WitnessFacts, Work,
 };
 pub use fathomp_trace::{
-    model::{Machine, Outcome, Output, OutputDifference, Pace, RunHost, SiteKind},
+    model::{Machine, Output, OutputDifference, Pace, RunHost, SiteKind},
     record::{Decider, LoopKind},
     stack::{StackOverflow, StackOwner},
     state::State,

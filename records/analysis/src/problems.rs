@@ -1,7 +1,8 @@
 //! Doubts about a recording, in sentences.
 
 use crate::facts::{Analysis, Confidence, Problem, Severity};
-use fathomp_trace::model::{Outcome, Recording, SiteKind};
+use fathomp_trace::model::{Recording, SiteKind};
+use fathomp_types::Ending;
 use std::path::Path;
 
 /// Recording that costs more than this fraction of a region is worth a word.
@@ -55,15 +56,14 @@ fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
         );
     }
     match recording.meta.outcome {
-        Some(Outcome::Signalled(_)) if analysis.program.stack_overflow.is_some() => {}
-        Some(Outcome::Signalled(signal)) => list.add(
+        Some(Ending::Signalled(_)) if analysis.program.stack_overflow.is_some() => {}
+        Some(killed @ Ending::Signalled(_)) => list.add(
             Severity::Warning,
-            format!("The program was ended by signal {signal}; what it did until then is shown."),
+            format!("The program was ended by {killed}; what it did until then is shown."),
         ),
-        Some(Outcome::Exited(code)) if code != 0 => list.add(
-            Severity::Note,
-            format!("The program left with exit code {code}."),
-        ),
+        Some(left @ Ending::Exited(code)) if code != 0 => {
+            list.add(Severity::Note, format!("The program left with {left}."));
+        }
         _ => {}
     }
     if recording.processes.is_empty() {

@@ -3,12 +3,12 @@
 //! One tick is a nanosecond. [`Script`] plays a program on a fixed number of
 //! threads; [`demo`] is a small program with regions of different character.
 
-use fathomp_trace::model::{Machine, Meta, Outcome, Process, Recording, Site, SiteKind, Thread};
+use fathomp_trace::model::{Machine, Meta, Process, Recording, Site, SiteKind, Thread};
 use fathomp_trace::record::{
     CounterReading, Counters, Instance, Interval, LoopKind, LoopShare, Record,
 };
 use fathomp_trace::state::{PerState, State};
-use fathomp_types::{Clock, InstanceId, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_types::{Clock, Ending, InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -271,7 +271,7 @@ pub fn recording(
             nodes: 1,
             started_unix_ns: 1_700_000_000_000_000_000,
             wall_ns: Some(end - START),
-            outcome: Some(Outcome::Exited(0)),
+            outcome: Some(Ending::Exited(0)),
             ..Meta::default()
         },
         processes: vec![Process {

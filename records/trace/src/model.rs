@@ -6,7 +6,7 @@ use crate::witness::Witness;
 use fathomp_launch::names::NODES;
 use fathomp_launch::{Cluster, Faults, Network, Protocol};
 use fathomp_regions::Regions;
-use fathomp_types::{Clock, ClockReading, NodeId, SiteId, ThreadId, Ticks};
+use fathomp_types::{Clock, ClockReading, Ending, NodeId, SiteId, ThreadId, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -58,7 +58,7 @@ pub struct Meta {
     /// Wall time from start to end of the program, once it has ended.
     pub wall_ns: Option<u64>,
     /// How the program ended, once it has ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Ending>,
     /// What the program wrote to standard output, if that passed through the
     /// recorder.
     pub output: Option<Output>,
@@ -199,21 +199,6 @@ impl Meta {
 /// Version of the recording format that this crate writes and the newest it
 /// reads.
 pub const FORMAT: u32 = 1;
-
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It left with this exit code.
-    Exited(i32),
-    /// This signal ended it.
-    Signalled(i32),
-}
-
-impl Outcome {
-    /// Signals by which somebody asks a program to stop.
-    pub const STOPPING: [i32; 4] = [1, 2, 3, 15];
-}
 
 /// What a program wrote to standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

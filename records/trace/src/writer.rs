@@ -1,7 +1,8 @@
 //! The directory of a recording and its `meta.json`.
 
-use crate::model::{FORMAT, Meta, Outcome};
+use crate::model::{FORMAT, Meta};
 use crate::reader::REGIONS_FILE;
+use fathomp_types::Ending;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,6 +29,17 @@ pub enum Existing {
     Keep,
     /// Replace it.
     Replace,
+}
+
+impl Existing {
+    /// Replaced if the user forces that.
+    #[must_use]
+    pub const fn replaced_if(forced: bool) -> Self {
+        match forced {
+            true => Self::Replace,
+            false => Self::Keep,
+        }
+    }
 }
 
 /// A recording being made.
@@ -177,7 +189,7 @@ impl Writer {
     /// was interrupted.
     pub fn finish(
         mut self,
-        outcome: Outcome,
+        outcome: Ending,
         wall: Duration,
         problems: Vec<String>,
     ) -> Result<(), FinishError> {

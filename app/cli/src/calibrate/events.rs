@@ -2,15 +2,12 @@
 //! recorder.
 
 use super::probe::{self, Measured};
-use crate::args::{Cluster, ThreadCount};
 use crate::failure::Failure;
 use crate::launch::{Capture, Stderr, Stdin, Stdout};
 use crate::program::Program;
-use crate::recording::{self, Request};
+use crate::recording::{self, Conditions, Destination, Request, Streams, Subject, Teams};
 use fathomp_analysis::EventCosts;
-use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
-use fathomp_trace::writer::Existing;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -55,26 +52,25 @@ fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
             .to_vec(),
         suspicion: None,
     };
-    let recorded = recording::record(&Request {
-        cluster: Cluster::ONE,
+    let subject = Subject {
         program: &program,
         unpacked,
         runtime: None,
-        directory: &scratch.path().join("recording"),
-        existing: Existing::Replace,
-        threads: Some(ThreadCount(1)),
-        accesses: None,
-        paging: None,
-        teams: None,
-        group: None,
-        limit_bytes: RECORDING_BYTES_MAX,
-        limit: Some(PATIENCE),
-        rehearsal: false,
-        pace: None,
-        openmp: OpenMp::default(),
+    };
+    let directory = scratch.path().join("recording");
+    let destination = Destination::replacing(&directory, RECORDING_BYTES_MAX);
+    let streams = Streams {
         stdin: Stdin::File("/dev/null".into(), 0),
         stdout: Stdout::Capture(capture.clone()),
         stderr: Stderr::File(scratch.path().join("stderr")),
+    };
+    let recorded = recording::record(&Request {
+        teams: Teams::of(1),
+        conditions: Conditions {
+            timeout: Some(PATIENCE),
+            ..Conditions::default()
+        },
+        ..Request::new(subject, destination, streams)
     })?;
     if recorded.ended.exit_code() != 0 {
         return Ok(None);

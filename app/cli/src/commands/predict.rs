@@ -7,7 +7,7 @@ use crate::evidence::{self, Target};
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
 use crate::voice::{Voice, print};
-use fathomp_diagnosis::Diagnosis;
+use fathomp_diagnosis::{Diagnosis, Soundness};
 use fathomp_predict::counts::Counted;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::published::{self, F, Model};
@@ -36,18 +36,19 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
     }
     let target = target(plan)?;
     let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
-    if let Some(sentence) = fathomp_report::broken(&analyses) {
+    let soundness = Soundness::of(&analyses);
+    if let Some(sentence) = soundness.broken {
         return Err(Failure::new(sentence));
     }
     let predicted = evidence::predict(&analyses, &target, at)?;
-    let diagnosis = Input {
+    let verdict = Input {
         analyses: &analyses,
         prediction: predicted.threads(),
         machine: target.machine.as_ref(),
         ..Input::default()
     }
-    .diagnose();
-    answer(&predicted, voice, Some(&diagnosis))
+    .conclude(soundness);
+    answer(&predicted, voice, Some(&verdict.diagnosis))
 }
 
 /// On a cluster, by replaying accesses where they were recorded, else by a published model.

@@ -10,11 +10,12 @@ use crate::paging::{self, Curve, Group, Memory};
 use crate::program::{self, Program};
 use crate::progress::slowly;
 use crate::recording::accesses::Of;
-use crate::recording::{self, Recorded, Request};
+use crate::recording::{
+    self, Conditions, Destination, Extras, Recorded, Request, Streams, Subject, Teams,
+};
 use crate::runtimes::Watched;
 use crate::teams::{Chosen, Decided};
 use crate::voice::{Voice, complain};
-use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::drain::Observed;
 use fathomp_trace::writer::Existing;
@@ -174,33 +175,41 @@ impl Job<'_> {
         stdin: Stdin,
         stdout: Stdout,
     ) -> Result<Recorded, Failure> {
-        recording::record(&Request {
+        let subject = Subject {
             program: &self.program,
             unpacked: &self.unpacked,
             runtime: self.runtime.as_ref(),
+        };
+        let destination = Destination {
             directory,
-            existing: if self.plan.force {
-                Existing::Replace
-            } else {
-                Existing::Keep
-            },
-            threads: self.threads,
-            cluster: self.plan.cluster,
-            accesses: self.plan.accesses.then_some(match self.plan.lines {
-                true => Of::Lines,
-                false => Of::Pages,
-            }),
-            paging: self.paging.as_ref(),
-            teams: self.teams.as_ref(),
-            group,
-            limit_bytes: self.plan.max_size << 20,
-            limit: None,
-            rehearsal: false,
-            pace: Some(pace::SHORT),
-            openmp: OpenMp::default(),
+            existing: Existing::replaced_if(self.plan.force),
+            max_bytes: self.plan.max_size << 20,
+        };
+        let streams = Streams {
             stdin,
             stdout,
             stderr: Stderr::Inherit,
+        };
+        recording::record(&Request {
+            teams: Teams {
+                threads: self.threads,
+                cluster: self.plan.cluster,
+                decided: self.teams.as_ref(),
+                ..Teams::default()
+            },
+            extras: Extras {
+                accesses: self.plan.accesses.then_some(match self.plan.lines {
+                    true => Of::Lines,
+                    false => Of::Pages,
+                }),
+                paging: self.paging.as_ref(),
+            },
+            conditions: Conditions {
+                group,
+                pace: Some(pace::SHORT),
+                ..Conditions::default()
+            },
+            ..Request::new(subject, destination, streams)
         })
     }
 }

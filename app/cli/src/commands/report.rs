@@ -10,6 +10,7 @@ use crate::{evidence, output, sources, study};
 use fathomp_analysis::Analysis;
 use fathomp_bench::epcc::is_output;
 use fathomp_bench::summary::{OtherSource, summarise};
+use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::prices::Cluster;
 use fathomp_report::{Input, PagingFacts};
@@ -97,13 +98,14 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             "--cores predicts programs whose threads share memory, and these recordings have none: leave it out",
         );
     }
-    let prediction = evidence::predict_or_note(&analyses, &target, &mut notes);
+    let soundness = Soundness::of(&analyses);
+    let prediction = evidence::predict_or_note(&analyses, &soundness, &target, &mut notes);
     let nodes = on_nodes(plan, measured, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
     let (regions, advice) = slowly(voice, "looking at what regions contain", || {
         super::advise::for_report(&recordings, &analyses, target.machine.as_ref(), &mut notes)
     });
-    let page = fathomp_report::page(&Input {
+    let input = Input {
         regions: regions.as_ref(),
         advice: advice.as_ref(),
         sources: Some(&sources),
@@ -115,7 +117,8 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         samples: samples.as_ref(),
         paging: paging.as_ref(),
         notes: &notes,
-    })?;
+    };
+    let page = fathomp_report::page(&input, &input.conclude(soundness))?;
     output::write_file(&plan.output, page.as_bytes())?;
     voice.say(format!("wrote {}", plan.output.display()));
     if voice.json {

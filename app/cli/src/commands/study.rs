@@ -15,6 +15,7 @@ use crate::study::job::{Job, rehearsal_threads};
 use crate::study::team::{Team, counted};
 use crate::voice::Voice;
 use crate::{calibrate, evidence, host, output, sources};
+use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::machine::Machine;
 use fathomp_report::Input;
@@ -78,12 +79,13 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     job.record_again(&mut study, &mut runs_made)?;
     job.record_more(&mut study, &mut runs_made)?;
     job.compare_outputs(&study, &mut runs_made)?;
-    let slight = fathomp_report::slight_difference(&runs_made.analyses);
-    study.index.notes.extend(slight);
     if let Some(threads) = rehearsal {
         progress.at(rehearsed, format!("rehearsing with {}", counted(threads)));
         job.rehearse(&mut study, threads, &mut runs_made)?;
     }
+    let soundness = Soundness::of(&runs_made.analyses);
+    let slight = soundness.slight_difference.clone();
+    study.index.notes.extend(slight);
 
     progress.at(rehearsed + 1, "predicting");
     let target = Target {
@@ -92,7 +94,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let mut notes = std::mem::take(&mut study.index.notes);
     let prediction = progress.slowly("predicting", || {
-        evidence::predict_or_note(&runs_made.analyses, &target, &mut notes)
+        evidence::predict_or_note(&runs_made.analyses, &soundness, &target, &mut notes)
     });
     let recordings = study.recordings();
     let (regions, advice) = progress.slowly("looking at what regions contain", || {
@@ -103,8 +105,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
             &mut notes,
         )
     });
-    let is_broken = fathomp_report::broken(&runs_made.analyses).is_some();
-    let advice = advice.filter(|_| !is_broken);
+    let advice = advice.filter(|_| soundness.broken.is_none());
     if let Some(advice) = &advice {
         let json = advice.to_json().map_err(|error| Failure::of(&error))? + "\n";
         output::write_file(&study.path("advice.json"), json.as_bytes())?;
@@ -120,12 +121,13 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         machine: machine.as_ref(),
         ..Input::default()
     };
+    // What the causes leave open is looked at, and is evidence for them in its turn.
+    let mut verdict = seen.conclude(soundness);
     let mut samples = None;
     if let Some(main) = seen.main() {
         progress.at(rehearsed + 1, "looking where threads are");
-        let diagnosis = seen.diagnose();
         let (looked, interrupted) =
-            job.look_where_threads_are(&study, &runs_made, main, &diagnosis)?;
+            job.look_where_threads_are(&study, &runs_made, main, &verdict.diagnosis)?;
         samples = looked;
         runs_made.interrupted = runs_made.interrupted.or(interrupted);
     }
@@ -133,24 +135,35 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         samples: samples.as_ref(),
         ..seen
     };
-    let sharing = match job.look_seconds(&runs_made, &seen.diagnose()) {
+    if samples.is_some() {
+        verdict = seen.conclude(verdict.soundness);
+    }
+    let sharing = match job.look_seconds(&runs_made, &verdict.diagnosis) {
         Some(seconds) => {
             progress.at(rehearsed + 1, "looking for cache lines that threads share");
             job.look_for_sharing(&mut study, seconds)?
         }
         None => None,
     };
+    let seen = Input {
+        sharing: sharing.as_ref(),
+        ..seen
+    };
+    if sharing.is_some() {
+        verdict = seen.conclude(verdict.soundness);
+    }
 
     progress.at(rehearsed + 2, "writing the report");
     study.save()?;
     let input = Input {
-        sharing: sharing.as_ref(),
         notes: &study.index.notes,
         ..seen
     };
-    progress.slowly("writing the report", || write(plan, &study, &input))?;
+    progress.slowly("writing the report", || {
+        write(plan, &study, &input, &verdict)
+    })?;
     progress.finish();
-    tell(plan, &study, &runs_made, &input, voice)
+    tell(plan, &study, &runs_made, &input, &verdict, voice)
 }
 
 /// What this machine costs. Without that, predictions are less certain, but

@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::study::Study;
 use crate::study::job::Runs;
 use crate::voice::Voice;
-use fathomp_diagnosis::Cause;
+use fathomp_diagnosis::{Cause, Verdict};
 use fathomp_predict::Prediction;
 use fathomp_report::Input;
 use serde::Serialize;
@@ -32,11 +32,16 @@ struct Answer<'a> {
 }
 
 /// Writes the page, and the numbers in it.
-pub(super) fn write(plan: &Plan, study: &Study, input: &Input<'_>) -> Result<(), Failure> {
-    let page = fathomp_report::page(input).map_err(|error| Failure::of(&error))?;
+pub(super) fn write(
+    plan: &Plan,
+    study: &Study,
+    input: &Input<'_>,
+    verdict: &Verdict,
+) -> Result<(), Failure> {
+    let page = fathomp_report::page(input, verdict).map_err(|error| Failure::of(&error))?;
     output::write_file(&plan.output, page.as_bytes())?;
     output::stream_file(&study.path("result.json"), |out| {
-        fathomp_report::export::json(input, out).map_err(|error| Failure::of(&error))
+        fathomp_report::export::json(input, verdict, out).map_err(|error| Failure::of(&error))
     })
 }
 
@@ -54,10 +59,11 @@ pub(super) fn tell(
     study: &Study,
     runs: &Runs,
     input: &Input<'_>,
+    verdict: &Verdict,
     voice: Voice,
 ) -> Outcome {
     let prediction = input.prediction;
-    let broken = fathomp_report::broken(&runs.analyses);
+    let broken = &verdict.soundness.broken;
     for sentence in broken
         .iter()
         .chain(&study.index.notes)
@@ -74,7 +80,7 @@ pub(super) fn tell(
     {
         voice.say(sentence);
     }
-    let diagnosis = input.diagnose();
+    let diagnosis = &verdict.diagnosis;
     // What costs most comes first, also where it is the machine.
     let first = diagnosis.of_program().next();
     for cause in diagnosis.circumstance().into_iter().chain(first) {

@@ -14,6 +14,7 @@ use crate::study::job::Job;
 use crate::study::team::Team;
 use crate::voice::Voice;
 use crate::{output, sources};
+use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_report::Input;
 
@@ -68,10 +69,11 @@ pub(super) fn on_hosts(plan: &Plan, program: &Program, across: &Across, voice: V
         notes: &study.index.notes,
         ..Input::default()
     };
-    write(plan, &study, &input)?;
+    let verdict = input.conclude(Soundness::of(&runs_made.analyses));
+    write(plan, &study, &input, &verdict)?;
     progress.finish();
     for sentence in hosts::scaling(&teams, &runs_made.analyses) {
         voice.say(sentence);
     }
-    tell(plan, &study, &runs_made, &input, voice)
+    tell(plan, &study, &runs_made, &input, &verdict, voice)
 }

@@ -10,12 +10,13 @@ use crate::program::Program;
 use crate::voice::{Voice, complain};
 use fathomp_hosts::ranks::is_of_one_rank;
 use fathomp_hosts::{
-    Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Job, Options, SSH, Status, digest,
-    file_mask, soft_limits,
+    Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Job, Options, SSH, digest, file_mask,
+    soft_limits,
 };
 use fathomp_launch::names::HOST;
 use fathomp_launch::{Plan, Recorder, Watch, of_this_process};
 use fathomp_runtime::{Unpacked, candidates};
+use fathomp_types::Ending;
 use fathomp_types::text::one_line;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
@@ -248,22 +249,13 @@ fn environment(told: &Plan, is_rank: bool) -> Vec<(Bytes, Bytes)> {
 /// The exit code that a shell would show for the first host's program, unless the run failed
 /// though that did not.
 pub(super) fn code(ended: &Ended) -> u8 {
-    let own = match ended.status {
-        // The kernel passes on eight bits.
-        Some(Status::Exited(code)) => u8::try_from(code & 0xff).unwrap_or(exit::FAILED),
-        Some(Status::Signalled(number)) => by_signal(number),
-        None => 0,
-    };
+    let own = ended.status.map_or(0, Ending::shell_code);
     match (own, ended.failed, ended.interrupted, ended.status) {
         (0, Some(true), ..) => RUN_FAILED,
         (0, Some(false), ..) => exit::LAUNCHER,
-        (0, None, Some(signal), None) => by_signal(signal),
+        (0, None, Some(signal), None) => Ending::Signalled(signal).shell_code(),
         // It was told to end, and all else is unknown.
-        (0, None, None, None) => by_signal(Signal::SIGKILL as i32),
+        (0, None, None, None) => Ending::Signalled(Signal::SIGKILL as i32).shell_code(),
         (own, ..) => own,
     }
-}
-
-fn by_signal(number: i32) -> u8 {
-    exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))
 }

@@ -12,14 +12,17 @@ use crate::output;
 use crate::paging;
 use crate::plan;
 use crate::program::Program;
-use crate::recording::{Request, accesses, circumstances, watch};
+use crate::recording::{
+    Destination, Request, Streams, Subject, Teams, accesses, circumstances, watch,
+};
 use crate::voice::Voice;
-use fathomp_hosts::{Bytes, Ended, HostClock, Hosts, Reading, Status};
-use fathomp_launch::{OpenMp, Recorder, Watch};
-use fathomp_trace::model::{Meta, Outcome, RunHost};
+use fathomp_hosts::{Bytes, Ended, HostClock, Hosts, Reading};
+use fathomp_launch::{Recorder, Watch};
+use fathomp_trace::model::{Meta, RunHost};
 use fathomp_trace::reader::REGIONS_FILE;
 use fathomp_trace::writer::{self, Existing};
 use fathomp_types::ClockReading;
+use fathomp_types::Ending;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,30 +53,29 @@ pub(crate) fn record(
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     let directory = asked.output.as_path();
-    let existing = match asked.force {
-        true => Existing::Replace,
-        false => Existing::Keep,
-    };
-    let meta = circumstances(&Request {
+    let existing = Existing::replaced_if(asked.force);
+    let subject = Subject {
         program,
         unpacked: &unpacked,
         runtime: None,
+    };
+    let destination = Destination {
         directory,
         existing,
-        threads,
-        cluster,
-        accesses: None,
-        paging: None,
-        teams: None,
-        group: None,
-        limit_bytes: asked.max_size << 20,
-        limit: None,
-        rehearsal: false,
-        pace: None,
-        openmp: OpenMp::default(),
+        max_bytes: asked.max_size << 20,
+    };
+    let streams = Streams {
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(voice),
         stderr: Stderr::Inherit,
+    };
+    let meta = circumstances(&Request {
+        teams: Teams {
+            threads,
+            cluster,
+            ..Teams::default()
+        },
+        ..Request::new(subject, destination, streams)
     });
     let meta = Meta {
         hosts: run_hosts(&crew.hosts),
@@ -180,11 +182,11 @@ fn run_hosts(hosts: &Hosts) -> Vec<RunHost> {
     hosts.all().iter().map(host).collect()
 }
 
-fn outcome(ended: &Ended) -> Outcome {
+fn outcome(ended: &Ended) -> Ending {
     match ended.status {
-        Some(Status::Signalled(number)) => Outcome::Signalled(number),
-        Some(Status::Exited(code)) if ended.failed.is_none() => Outcome::Exited(code),
-        _ => Outcome::Exited(code(ended).into()),
+        Some(own @ Ending::Signalled(_)) => own,
+        Some(own @ Ending::Exited(_)) if ended.failed.is_none() => own,
+        _ => Ending::Exited(code(ended).into()),
     }
 }
 

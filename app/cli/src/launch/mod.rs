@@ -8,7 +8,6 @@ mod signals;
 mod streams;
 
 use crate::args::{Cluster, Faults, Net, ThreadCount};
-use crate::failure::exit;
 use crate::host;
 use crate::program::Program;
 use capture::OutputForwarder;
@@ -17,15 +16,15 @@ use fathomp_runtime::Unpacked;
 use fathomp_sys::held;
 use fathomp_sys::process::without_null;
 use fathomp_toolchain::guard::Guard;
-use fathomp_trace::model::Outcome;
+use fathomp_types::Ending;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use signals::{Forwarding, STOPPING};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -100,7 +99,7 @@ pub(crate) struct Launch<'a> {
 /// How a run ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Ending,
     /// A signal that asked fathomp or the program to stop, such as Ctrl-C.
     pub(crate) interrupted: Option<i32>,
     pub(crate) wall: Duration,
@@ -112,18 +111,12 @@ pub(crate) struct Ended {
 impl Ended {
     /// The exit code a shell would show.
     pub(crate) fn exit_code(&self) -> u8 {
-        exit_code(self.outcome)
+        self.outcome.shell_code()
     }
 
     /// "exit code 3" or "signal 11 (SIGSEGV)".
     pub(crate) fn describe(&self) -> String {
-        match self.outcome {
-            Outcome::Exited(code) => format!("exit code {code}"),
-            Outcome::Signalled(number) => match Signal::try_from(number) {
-                Ok(signal) => format!("signal {number} ({signal})"),
-                Err(_) => format!("signal {number}"),
-            },
-        }
+        self.outcome.to_string()
     }
 
     /// What became of the first of several nodes, of which the others cannot tell
@@ -131,9 +124,9 @@ impl Ended {
     pub(crate) fn of_nodes(&self, nodes: u16) -> Option<String> {
         match (self.outcome, self.interrupted) {
             // Nobody reads the output any more: a usual end.
-            (Outcome::Signalled(number), _) if number == Signal::SIGPIPE as i32 => None,
-            (Outcome::Signalled(number), None) if nodes > 1 => {
-                Some(format!("node 0: its process was killed by signal {number}"))
+            (Ending::BROKEN_PIPE, _) => None,
+            (Ending::Signalled(_), None) if nodes > 1 => {
+                Some(format!("node 0: its process {}", self.outcome.predicate()))
             }
             _ => None,
         }
@@ -142,17 +135,6 @@ impl Ended {
     /// Wall time in nanoseconds.
     pub(crate) fn wall_ns(&self) -> u64 {
         u64::try_from(self.wall.as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-/// The exit code a shell would show for a program that ended so.
-pub(crate) fn exit_code(outcome: Outcome) -> u8 {
-    match outcome {
-        // The kernel passes on eight bits.
-        Outcome::Exited(code) => u8::try_from(code & 0xff).unwrap_or(exit::FAILED),
-        Outcome::Signalled(number) => {
-            exit::SIGNAL.saturating_add(u8::try_from(number).unwrap_or(0))
-        }
     }
 }
 
@@ -316,7 +298,7 @@ impl Running {
         if let Some(output) = self.output {
             output.wait();
         }
-        let outcome = outcome(status);
+        let outcome = Ending::from(status);
         Ok(Ended {
             outcome,
             interrupted: received.or_else(|| stopped_by(outcome).filter(|_| !out_of_time)),
@@ -359,30 +341,9 @@ impl Timer {
 
 /// The signal, if a program was asked to stop by one. Ctrl-C may end the program
 /// before our own copy of the signal has been noticed.
-fn stopped_by(outcome: Outcome) -> Option<i32> {
+fn stopped_by(outcome: Ending) -> Option<i32> {
     match outcome {
-        Outcome::Signalled(number) if STOPPING.iter().any(|s| *s as i32 == number) => Some(number),
+        Ending::Signalled(number) if STOPPING.iter().any(|s| *s as i32 == number) => Some(number),
         _ => None,
-    }
-}
-
-fn outcome(status: ExitStatus) -> Outcome {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Outcome::Exited(code),
-        (None, Some(signal)) => Outcome::Signalled(signal),
-        // A process that was waited for has left by one way or the other.
-        (None, None) => Outcome::Exited(i32::from(exit::FAILED)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exit_codes_are_those_of_a_shell() {
-        assert_eq!(exit_code(Outcome::Exited(3)), 3);
-        assert_eq!(exit_code(Outcome::Exited(-1)), 255);
-        assert_eq!(exit_code(Outcome::Signalled(11)), 139);
     }
 }

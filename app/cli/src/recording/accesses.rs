@@ -28,11 +28,12 @@ pub(crate) fn part(recording: &Path, node: u16) -> PathBuf {
 
 /// What asks the program's nodes for their parts, if that is wanted.
 pub(super) fn watch(request: &Request<'_>) -> Result<Option<Watch>, Failure> {
-    let Some(of) = request.accesses else {
+    let Some(of) = request.extras.accesses else {
         return Ok(None);
     };
-    let directory = std::path::absolute(request.directory)
-        .map_err(|error| Failure::unwritable(request.directory, &error))?;
+    let directory = request.destination.directory;
+    let directory =
+        std::path::absolute(directory).map_err(|error| Failure::unwritable(directory, &error))?;
     let lines = of == Of::Lines;
     Ok(Some(Watch::Accesses { directory, lines }))
 }

@@ -2,106 +2,40 @@
 
 pub(crate) mod accesses;
 pub(crate) mod drain;
+mod request;
 mod silence;
 pub(crate) mod watch;
 
-use crate::args::{Cluster, ThreadCount};
+pub(crate) use request::{
+    Conditions, Destination, Extras, Request, Streams, Subject, Teams, needs_runtime,
+};
+
+use crate::args::ThreadCount;
 use crate::failure::Failure;
 use crate::host;
-use crate::launch::{self, Ended, Launch, Running, Stderr, Stdin, Stdout};
+use crate::host::pace::Paced;
+use crate::launch::{self, Ended, Launch, Running};
 use crate::output;
 use crate::paging::{self, Session};
 use crate::plan;
-use crate::program::Program;
-use crate::runtimes::Watched;
-use crate::teams::Decided;
+use drain::Drained;
 use fathomp_launch::names::RECORD;
 use fathomp_launch::steering::is_noted;
 use fathomp_launch::{Faults, OpenMp, Plan};
-use fathomp_runtime::Unpacked;
 use fathomp_sys::cluster::pages::Scheme;
 use fathomp_trace::drain::Observed;
 use fathomp_trace::live;
-use fathomp_trace::model::{Meta, Sharing};
+use fathomp_trace::model::{Meta, Pace, Sharing};
 use fathomp_trace::reader::REGIONS_FILE;
-use fathomp_trace::writer::{self, Existing};
+use fathomp_trace::writer::{self, Writer};
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Part of the processors used by others from which times are in doubt.
 const DISTURBING: f64 = 0.1;
-
-/// What to record, and where.
-#[derive(Debug)]
-pub(crate) struct Request<'a> {
-    pub(crate) program: &'a Program,
-    pub(crate) unpacked: &'a Unpacked,
-    /// The runtime, if it is not ours.
-    pub(crate) runtime: Option<&'a Watched>,
-    pub(crate) directory: &'a Path,
-    pub(crate) existing: Existing,
-    /// Threads per node.
-    pub(crate) threads: Option<ThreadCount>,
-    pub(crate) cluster: Cluster,
-    /// Whether to record what is accessed, too.
-    pub(crate) accesses: Option<accesses::Of>,
-    /// What to record of paging, if that is to be.
-    pub(crate) paging: Option<&'a paging::Plan>,
-    /// How teams are decided, if the program and the environment do not do it alone.
-    pub(crate) teams: Option<&'a Decided>,
-    /// The control group that the program is to run in, if not in ours.
-    pub(crate) group: Option<&'a paging::Group>,
-    pub(crate) limit_bytes: u64,
-    /// Time after which the program is killed.
-    pub(crate) limit: Option<Duration>,
-    /// More threads than processors on purpose: what counts is how work divides.
-    pub(crate) rehearsal: bool,
-    /// How long to measure before and after the run how fast processors compute, if times
-    /// are to be compared with those of other runs.
-    pub(crate) pace: Option<Duration>,
-    /// What OpenMP's variables are set to beside the number of threads.
-    pub(crate) openmp: OpenMp,
-    pub(crate) stdin: Stdin,
-    pub(crate) stdout: Stdout,
-    pub(crate) stderr: Stderr,
-}
-
-impl<'a> Request<'a> {
-    /// One of several runs of a program on one machine, with so many threads and nothing else
-    /// asked for, in the place of an earlier recording; what it prints is not shown.
-    pub(crate) fn of_several(
-        (program, unpacked): (&'a Program, &'a Unpacked),
-        directory: &'a Path,
-        threads: u32,
-        limit_bytes: u64,
-        stdin: Stdin,
-    ) -> Self {
-        Self {
-            program,
-            unpacked,
-            runtime: None,
-            directory,
-            existing: Existing::Replace,
-            threads: Some(ThreadCount(threads)),
-            cluster: Cluster::ONE,
-            accesses: None,
-            paging: None,
-            teams: None,
-            group: None,
-            limit_bytes,
-            limit: None,
-            rehearsal: false,
-            pace: Some(host::pace::THOROUGH),
-            openmp: OpenMp::default(),
-            stdin,
-            stdout: Stdout::Discard,
-            stderr: Stderr::Inherit,
-        }
-    }
-}
 
 /// A recording that was made, and the run it is of.
 #[derive(Debug)]
@@ -132,152 +66,227 @@ impl Drop for Live {
 /// Runs the program and records it.
 pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     launch::survive_file_limits();
-    let meta = circumstances(request)?;
-    let mut writer = writer::create(request.directory, &meta, request.existing)?;
-    let live = live::create(request.directory)
-        .map(Live)
-        .map_err(|error| Failure::unwritable(request.directory, &error))?;
-    writer.update(|meta| meta.live = Some(live.0.clone()))?;
+    Prepared::new(request)?.run()?.conclude()
+}
 
-    let mut session = match request.paging {
-        Some(plan) => Some(Session::begin(
-            plan,
-            request.directory,
-            request.limit_bytes,
-        )?),
-        None => None,
-    };
-    let library = launch::library(request.unpacked, request.cluster);
-    let planned = match uses_openmp(request) {
-        true => plan::plan(request.program),
-        false => plan::Planned::default(),
-    };
-    if let Some(regions) = &planned.regions {
-        let path = request.directory.join(REGIONS_FILE);
-        let json = regions.to_json().map_err(|error| Failure::of(&error))?;
-        output::write_file(&path, json.as_bytes())?;
-    }
-    let mut plan = asked(request);
-    plan.recorder = Some(fathomp_launch::Recorder::new(live.0.clone()));
-    plan.watch = accesses::watch(request)?;
-    plan.paging = session.as_ref().map(Session::live);
-    match request.runtime {
-        // What regions depend on is noted by our runtime alone.
-        Some(runtime) => runtime.tell(&mut plan),
-        None => planned.tell(&mut plan),
-    }
-    if let Some(teams) = request.teams {
-        teams.tell(&mut plan);
-    }
-    let launch = Launch {
-        program: request.program,
-        tap: session.as_ref().map(|_| request.unpacked.tap.as_path()),
-        library: (uses_openmp(request) && request.runtime.is_none()).then_some(library),
-        plan,
-        stdin: request.stdin.clone(),
-        stdout: request.stdout.clone(),
-        stderr: request.stderr.clone(),
-    };
-    let paced = paced(request);
-    let quota = host::quota();
-    let meter = host::Meter::start();
-    let running = start(&launch, session.as_mut(), request.group)?;
-    let drain = drain::start(drain::Job {
-        live: live.0.clone(),
-        recording: request.directory.to_owned(),
-        limit_bytes: request.limit_bytes,
-        pid: running.pid(),
-        library: library.to_owned(),
-    })?;
-    let ended = running.wait(request.limit)?;
-    let helper = session.as_ref().map(Session::collector);
-    let (others, processor_ns) = (meter.others(helper), meter.processor_ns());
-    let page_ins = meter.page_ins();
-    let pace = paced.and_then(|paced| paced.after());
-    let drained = drain.finish();
+/// A run whose recording has its directory, and that can be started.
+struct Prepared<'a> {
+    request: &'a Request<'a>,
+    writer: Writer,
+    live: Live,
+    /// What records paging, if that is wanted.
+    session: Option<Session>,
+    /// What is known of the program before it runs.
+    planned: plan::Planned,
+}
 
-    let mut problems = drained.problems;
-    problems.extend(planned.problems.iter().cloned());
-    problems.extend(others.filter(|part| *part > DISTURBING).map(|part| {
-        format!(
+impl<'a> Prepared<'a> {
+    fn new(request: &'a Request<'a>) -> Result<Self, Failure> {
+        let Destination {
+            directory,
+            existing,
+            max_bytes,
+        } = request.destination;
+        let mut writer = writer::create(directory, &circumstances(request)?, existing)?;
+        let live = live::create(directory)
+            .map(Live)
+            .map_err(|error| Failure::unwritable(directory, &error))?;
+        writer.update(|meta| meta.live = Some(live.0.clone()))?;
+        let session = match request.extras.paging {
+            Some(plan) => Some(Session::begin(plan, directory, max_bytes)?),
+            None => None,
+        };
+        let planned = match request.uses_openmp() {
+            true => plan::plan(request.subject.program),
+            false => plan::Planned::default(),
+        };
+        if let Some(regions) = &planned.regions {
+            let json = regions.to_json().map_err(|error| Failure::of(&error))?;
+            output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
+        }
+        Ok(Self {
+            request,
+            writer,
+            live,
+            session,
+            planned,
+        })
+    }
+
+    /// What the program's processes are asked to do.
+    fn plan(&self) -> Result<Plan, Failure> {
+        let request = self.request;
+        let mut plan = asked(request);
+        plan.recorder = Some(fathomp_launch::Recorder::new(self.live.0.clone()));
+        plan.watch = accesses::watch(request)?;
+        plan.paging = self.session.as_ref().map(Session::live);
+        match request.subject.runtime {
+            // What regions depend on is noted by our runtime alone.
+            Some(runtime) => runtime.tell(&mut plan),
+            None => self.planned.tell(&mut plan),
+        }
+        if let Some(teams) = request.teams.decided {
+            teams.tell(&mut plan);
+        }
+        Ok(plan)
+    }
+
+    /// Runs the program to its end, with a drain beside it.
+    fn run(mut self) -> Result<Ran<'a>, Failure> {
+        let request = self.request;
+        let Subject {
+            program,
+            unpacked,
+            runtime,
+        } = request.subject;
+        let library = launch::library(unpacked, request.teams.cluster);
+        let launch = Launch {
+            program,
+            tap: self.session.as_ref().map(|_| unpacked.tap.as_path()),
+            library: (request.uses_openmp() && runtime.is_none()).then_some(library),
+            plan: self.plan()?,
+            stdin: request.streams.stdin.clone(),
+            stdout: request.streams.stdout.clone(),
+            stderr: request.streams.stderr.clone(),
+        };
+        let paced = paced(request);
+        let quota = host::quota();
+        let meter = host::Meter::start();
+        let running = start(&launch, self.session.as_mut(), request.conditions.group)?;
+        let drain = drain::start(drain::Job {
+            live: self.live.0.clone(),
+            recording: request.destination.directory.to_owned(),
+            limit_bytes: request.destination.max_bytes,
+            pid: running.pid(),
+            library: library.to_owned(),
+        })?;
+        let ended = running.wait(request.conditions.timeout)?;
+        let collector = self.session.as_ref().map(Session::collector);
+        let measured = Measured {
+            others_used: meter.others(collector),
+            processor_ns: meter.processor_ns(),
+            page_ins: meter.page_ins(),
+            pace: paced.and_then(Paced::after),
+            quota_processors: quota.map(|quota| quota.processors),
+            throttled_ns: quota.and_then(|before| {
+                let after = host::quota()?;
+                Some(after.throttled_ns.saturating_sub(before.throttled_ns))
+            }),
+        };
+        Ok(Ran {
+            prepared: self,
+            ended,
+            drained: drain.finish(),
+            measured,
+        })
+    }
+}
+
+/// What was measured of the machine while the program ran.
+struct Measured {
+    /// Part of the processors that other programs had.
+    others_used: Option<f64>,
+    processor_ns: Option<u64>,
+    page_ins: Option<u64>,
+    pace: Option<Pace>,
+    quota_processors: Option<f64>,
+    throttled_ns: Option<u64>,
+}
+
+/// A run that has ended, and whose records are drained.
+struct Ran<'a> {
+    prepared: Prepared<'a>,
+    ended: Ended,
+    drained: Drained,
+    measured: Measured,
+}
+
+impl Ran<'_> {
+    /// Closes the recording.
+    fn conclude(self) -> Result<Recorded, Failure> {
+        let Prepared {
+            request,
+            mut writer,
+            live: _live,
+            session,
+            planned,
+        } = self.prepared;
+        let (ended, drained, measured) = (self.ended, self.drained, self.measured);
+        let Subject {
+            program, runtime, ..
+        } = request.subject;
+        let mut problems = drained.problems;
+        problems.extend(planned.problems);
+        problems.extend(measured.disturbance());
+        match runtime {
+            Some(runtime) => problems.extend(runtime.notes.iter().cloned()),
+            None => problems.extend(watch::remarks(
+                drained.records > 0,
+                &drained.runtimes,
+                program,
+            )),
+        }
+        let paging = match session {
+            Some(session) => Some(session.finish(ended.wall_ns())?),
+            None => None,
+        };
+        problems.extend(paging.iter().flat_map(|paging| paging.problems.clone()));
+        // Of a program that need not use OpenMP, its paging is enough.
+        let paging_is_enough = paging.is_some() && program.suspicion.is_some();
+        if drained.records == 0 && !paging_is_enough {
+            let silence = silence::Silence {
+                program,
+                ended: &ended,
+                processes: drained.processes,
+                runtimes: &drained.runtimes,
+                runtime,
+            };
+            problems.extend(silence.explain());
+        }
+        if request.extras.accesses.is_some() {
+            let (directory, nodes) = (request.destination.directory, request.teams.cluster.nodes);
+            problems.extend(accesses::join(directory, nodes)?);
+        }
+        let page_ins = measured.page_ins;
+        writer.update(|meta| measured.note(meta))?;
+        writer.finish(ended.outcome, ended.wall, problems.clone())?;
+        Ok(Recorded {
+            ended,
+            records: drained.records,
+            paging,
+            observed: drained.observed,
+            page_ins,
+            problems,
+        })
+    }
+}
+
+impl Measured {
+    /// A sentence, if other programs had so much of the processors that times are in doubt.
+    fn disturbance(&self) -> Option<String> {
+        let part = self.others_used.filter(|part| *part > DISTURBING)?;
+        Some(format!(
             "Other programs used {:.0} % of the processors during this run, so its times are too long; record again when the machine is quiet.",
             part * 100.0
-        )
-    }));
-    match request.runtime {
-        Some(runtime) => problems.extend(runtime.notes.iter().cloned()),
-        None => problems.extend(watch::remarks(
-            drained.records > 0,
-            &drained.runtimes,
-            request.program,
-        )),
+        ))
     }
-    let recorded_paging = match session {
-        Some(session) => Some(session.finish(ended.wall_ns())?),
-        None => None,
-    };
-    problems.extend(
-        recorded_paging
-            .iter()
-            .flat_map(|paging| paging.problems.clone()),
-    );
-    // Of a program that need not use OpenMP, its paging is enough.
-    let paging_is_enough = recorded_paging.is_some() && request.program.suspicion.is_some();
-    if drained.records == 0 && !paging_is_enough {
-        let silence = silence::Silence {
-            program: request.program,
-            ended: &ended,
-            processes: drained.processes,
-            runtimes: &drained.runtimes,
-            runtime: request.runtime,
-        };
-        problems.extend(silence.explain());
+
+    fn note(self, meta: &mut Meta) {
+        meta.quota_processors = self.quota_processors;
+        meta.throttled_ns = self.throttled_ns;
+        meta.others_used = self.others_used;
+        meta.processor_ns = self.processor_ns;
+        meta.pace = self.pace;
     }
-    if request.accesses.is_some() {
-        problems.extend(accesses::join(request.directory, request.cluster.nodes)?);
-    }
-    writer.update(|meta| {
-        meta.quota_processors = quota.map(|quota| quota.processors);
-        meta.throttled_ns = quota.and_then(|before| {
-            let after = host::quota()?;
-            Some(after.throttled_ns.saturating_sub(before.throttled_ns))
-        });
-        meta.others_used = others;
-        meta.processor_ns = processor_ns;
-        meta.pace = pace;
-    })?;
-    writer.finish(ended.outcome, ended.wall, problems.clone())?;
-    Ok(Recorded {
-        ended,
-        records: drained.records,
-        paging: recorded_paging,
-        observed: drained.observed,
-        page_ins,
-        problems,
-    })
 }
 
 /// How fast processors compute before the run, if that is to be measured and all threads are
 /// in one process.
 fn paced(request: &Request<'_>) -> Option<host::pace::Paced> {
-    let span = request.pace.filter(|_| request.cluster.nodes <= 1)?;
-    let threads = request.threads.map(|ThreadCount(count)| count);
+    let span = request.conditions.pace;
+    let span = span.filter(|_| request.teams.cluster.nodes <= 1)?;
+    let threads = request.teams.threads.map(|ThreadCount(count)| count);
     host::pace::before(threads, span)
-}
-
-/// Whether the program needs the runtime library. With paging alone to record, programs
-/// that do not use OpenMP go without.
-fn uses_openmp(request: &Request<'_>) -> bool {
-    request.paging.is_none() || needs_runtime(request.program, request.threads, request.cluster)
-}
-
-/// Whether a program that need not use OpenMP is to have the runtime library.
-pub(crate) fn needs_runtime(
-    program: &Program,
-    threads: Option<ThreadCount>,
-    cluster: Cluster,
-) -> bool {
-    cluster.nodes > 1 || threads.is_some() || program.may_use_openmp()
 }
 
 /// Starts the program, watched and in its group from its first instruction on.
@@ -305,11 +314,11 @@ fn start(
 
 /// What is asked of the program and its nodes, recorded or not.
 fn asked(request: &Request<'_>) -> Plan {
-    let plan = launch::plan(request.threads, request.cluster);
+    let plan = launch::plan(request.teams.threads, request.teams.cluster);
     Plan {
         openmp: OpenMp {
             threads: plan.openmp.threads,
-            ..request.openmp.clone()
+            ..request.teams.openmp.clone()
         },
         ..plan
     }
@@ -327,16 +336,17 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
     }
     // What the user has set counts too; what makes no sense is said before the program runs.
     let told = Plan::from_env(&|name| match name == RECORD.name {
-        true => Some(request.directory.into()),
+        true => Some(request.destination.directory.into()),
         false => environment.get(name).cloned(),
     })
     .map_err(|error| Failure::of(&error))?;
-    let cluster = told.cluster.filter(|_| request.cluster.nodes > 1);
+    let cluster = told.cluster.filter(|_| request.teams.cluster.nodes > 1);
     let text = |(name, value): (String, OsString)| (name, value.to_string_lossy().into_owned());
     let environment = environment.into_iter().map(text).collect();
     Ok(Meta {
         fathomp: env!("CARGO_PKG_VERSION").to_owned(),
         command: request
+            .subject
             .program
             .command
             .iter()
@@ -345,11 +355,14 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
         directory: env::current_dir().unwrap_or_default(),
         environment,
         machine: host::machine(),
-        runtime: request.runtime.map(|runtime| runtime.asked.to_string()),
-        threads: request.threads.map(|ThreadCount(count)| count),
-        nodes: request.cluster.nodes.into(),
+        runtime: request
+            .subject
+            .runtime
+            .map(|runtime| runtime.asked.to_string()),
+        threads: request.teams.threads.map(|ThreadCount(count)| count),
+        nodes: request.teams.cluster.nodes.into(),
         sharing: cluster.as_ref().map(sharing),
-        rehearsal: request.rehearsal,
+        rehearsal: request.conditions.rehearsal,
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()

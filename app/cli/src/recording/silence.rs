@@ -4,7 +4,7 @@ use super::watch::{Runtimes, is_runtime};
 use crate::launch::Ended;
 use crate::program::{Program, Suspicion};
 use crate::runtimes::Watched;
-use fathomp_trace::model::Outcome;
+use fathomp_types::Ending;
 
 /// What is known of a run of which nothing was recorded.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ impl Silence<'_> {
     /// already.
     pub(super) fn explain(&self) -> Option<String> {
         let broken = match self.ended.outcome {
-            Outcome::Exited(0) => None,
-            Outcome::Exited(_) => Some(format!("it left with {}", self.ended.describe())),
-            Outcome::Signalled(_) => Some(format!("{} ended it", self.ended.describe())),
+            Ending::Exited(0) => None,
+            Ending::Exited(_) => Some(format!("it left with {}", self.ended.describe())),
+            Ending::Signalled(_) => Some(format!("{} ended it", self.ended.describe())),
         };
         if self.processes > 0 {
             return Some(match broken {
@@ -56,7 +56,7 @@ impl Silence<'_> {
             (Some(Suspicion::OwnCopy), _) => "Nothing was recorded: the program contains an OpenMP runtime that is linked statically, so fathomp's cannot take its place; link it with the shared libgomp.".to_owned(),
             (_, Some(how)) => {
                 let stack = match self.ended.outcome {
-                    Outcome::Signalled(SIGSEGV) => {
+                    Ending::Signalled(SIGSEGV) => {
                         "; large arrays of a procedure may need a larger stack (`ulimit -s unlimited`)"
                     }
                     _ => "",
@@ -81,7 +81,7 @@ mod tests {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    fn said(suspicion: Option<Suspicion>, outcome: Outcome, processes: u64) -> String {
+    fn said(suspicion: Option<Suspicion>, outcome: Ending, processes: u64) -> String {
         let program = Program {
             path: PathBuf::from("/p"),
             command: Vec::new(),
@@ -105,25 +105,19 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_own_words() {
-        let well = Outcome::Exited(0);
+        let well = Ending::Exited(0);
         for (said, words) in [
             (said(None, well, 0), "ended without using it"),
             (said(None, well, 1), "executed no parallel region"),
-            (
-                said(None, Outcome::Exited(3), 1),
-                "it left with exit code 3",
-            ),
-            (
-                said(None, Outcome::Exited(3), 0),
-                "it left with exit code 3",
-            ),
-            (said(None, Outcome::Signalled(11), 0), "larger stack"),
-            (said(None, Outcome::Signalled(6), 0), "SIGABRT"),
+            (said(None, Ending::Exited(3), 1), "it left with exit code 3"),
+            (said(None, Ending::Exited(3), 0), "it left with exit code 3"),
+            (said(None, Ending::Signalled(11), 0), "larger stack"),
+            (said(None, Ending::Signalled(6), 0), "SIGABRT"),
             (said(Some(Suspicion::NotLinked), well, 0), "-fopenmp"),
             (said(Some(Suspicion::Script), well, 0), "this script"),
             (said(Some(Suspicion::OwnCopy), well, 0), "shared libgomp"),
             (
-                said(Some(Suspicion::OwnCopy), Outcome::Signalled(11), 0),
+                said(Some(Suspicion::OwnCopy), Ending::Signalled(11), 0),
                 "shared libgomp",
             ),
         ] {
@@ -139,7 +133,7 @@ mod tests {
             suspicion: None,
         };
         let ended = Ended {
-            outcome: Outcome::Exited(0),
+            outcome: Ending::Exited(0),
             interrupted: None,
             wall: Duration::ZERO,
             processor: None,

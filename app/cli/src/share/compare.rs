@@ -5,7 +5,7 @@ use super::{Outputs, Session, ShareError, SharedRun};
 use crate::args::Strategy;
 use crate::launch::{Ended, StopSignalsBlocked};
 use fathomp_bench::stats::{Interval, Resampler, geometric_mean, median, percentile_interval};
-use fathomp_trace::model::Outcome;
+use fathomp_types::Ending;
 use serde::Serialize;
 
 /// Bootstrap replicates.
@@ -170,7 +170,7 @@ fn check(
         return Err(CompareError::Stopped);
     }
     for (index, one) in ended.iter().enumerate() {
-        if one.outcome != Outcome::Exited(0) {
+        if one.outcome != Ending::Exited(0) {
             let number = job.alone().unwrap_or(index);
             return Err(CompareError::Failed {
                 program: session.programs[number].numbered(number),

@@ -6,10 +6,10 @@ use super::{SAMPLES, SHARING, Study, compare, whereabouts};
 use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, nodes_for};
 use crate::failure::{Failure, exit};
 use crate::hosts::Across;
-use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdout, exit_code};
+use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdout};
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::recording::{self, Recorded, Request};
+use crate::recording::{self, Conditions, Destination, Recorded, Request, Streams, Subject, Teams};
 use crate::runtimes::Watched;
 use crate::voice::Voice;
 use crate::{evidence, host, output, sharing};
@@ -20,9 +20,9 @@ use fathomp_false_sharing::Findings;
 use fathomp_predict::machine::Machine;
 use fathomp_rewriting::Code;
 use fathomp_runtime::Unpacked;
-use fathomp_trace::model::Outcome::Signalled;
 use fathomp_trace::model::Output;
 use fathomp_trace::writer;
+use fathomp_types::Ending::Signalled;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -120,7 +120,7 @@ impl Job<'_> {
                         "The study was interrupted by signal {signal} after {done} of {} runs.",
                         self.teams.len() * repeats as usize
                     ));
-                    runs.interrupted = Some(exit_code(Signalled(signal)));
+                    runs.interrupted = Some(Signalled(signal).shell_code());
                     return Ok(runs);
                 }
             }
@@ -185,7 +185,9 @@ impl Job<'_> {
             .doing(format!("running on {} again{why}", team.counted()));
         let name = Study::recording_again(team, runs.of(team).count());
         let ended = self.record_one(study, &name, team, false, runs)?;
-        runs.interrupted = ended.interrupted.map(|signal| exit_code(Signalled(signal)));
+        runs.interrupted = ended
+            .interrupted
+            .map(|signal| Signalled(signal).shell_code());
         Ok(())
     }
 
@@ -204,16 +206,18 @@ impl Job<'_> {
         };
         let name = Path::new("recordings/rehearsal");
         let directory = study.path(&name.to_string_lossy());
+        let timeout = Duration::from_nanos(longest_ns) * REHEARSAL_PATIENCE + REHEARSAL_LEAST;
+        let stderr = Stderr::File(directory.with_extension("stderr"));
         let recorded = recording::record(&Request {
-            rehearsal: true,
-            pace: None,
-            limit: Some(Duration::from_nanos(longest_ns) * REHEARSAL_PATIENCE + REHEARSAL_LEAST),
-            stdout: Stdout::Discard,
-            stderr: Stderr::File(directory.with_extension("stderr")),
-            ..self.request(&directory, threads, false)
+            conditions: Conditions {
+                timeout: Some(timeout),
+                rehearsal: true,
+                ..Conditions::default()
+            },
+            ..self.request(&directory, threads, false, (Stdout::Discard, stderr))
         })?;
         if let Some(signal) = recorded.ended.interrupted {
-            runs.interrupted = Some(exit_code(Signalled(signal)));
+            runs.interrupted = Some(Signalled(signal).shell_code());
         }
         if recorded.ended.exit_code() == 0 {
             study.index.recordings.push(name.to_owned());
@@ -224,12 +228,32 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn request<'a>(&'a self, directory: &'a Path, threads: u32, first: bool) -> Request<'a> {
-        let stdin = self.stdin.for_run(first);
-        let what = (self.program, self.unpacked);
-        Request {
+    /// One of the study's runs, in the place of an earlier recording.
+    fn request<'a>(
+        &'a self,
+        directory: &'a Path,
+        threads: u32,
+        first: bool,
+        (stdout, stderr): (Stdout, Stderr),
+    ) -> Request<'a> {
+        let subject = Subject {
+            program: self.program,
+            unpacked: self.unpacked,
             runtime: self.runtime,
-            ..Request::of_several(what, directory, threads, RECORDING_BYTES_MAX, stdin)
+        };
+        let destination = Destination::replacing(directory, RECORDING_BYTES_MAX);
+        let streams = Streams {
+            stdin: self.stdin.for_run(first),
+            stdout,
+            stderr,
+        };
+        Request {
+            teams: Teams::of(threads),
+            conditions: Conditions {
+                pace: Some(host::pace::THOROUGH),
+                ..Conditions::default()
+            },
+            ..Request::new(subject, destination, streams)
         }
     }
 
@@ -257,7 +281,7 @@ impl Job<'_> {
         let looked = whereabouts::look(&self.again(threads, Stdout::Discard), like, threads);
         let interrupted = looked
             .interrupted
-            .map(|signal| exit_code(Signalled(signal)));
+            .map(|signal| Signalled(signal).shell_code());
         if let Some(samples) = &looked.samples {
             let text = serde_json::to_string_pretty(samples)? + "\n";
             output::write_file(&study.path(SAMPLES), text.as_bytes())?;
@@ -333,11 +357,8 @@ impl Job<'_> {
     ) -> Result<(Ended, Option<Recorded>), Failure> {
         let (nodes, threads) = match team {
             Team::Here(threads) => {
-                let recorded = recording::record(&Request {
-                    stdout,
-                    stderr,
-                    ..self.request(directory, threads, first)
-                })?;
+                let request = self.request(directory, threads, first, (stdout, stderr));
+                let recorded = recording::record(&request)?;
                 return Ok((recorded.ended, Some(recorded)));
             }
             Team::Hosts { nodes, threads } => (nodes, threads),
@@ -555,7 +576,7 @@ fn not_recorded(team: Team, ended: &Ended, complaints: &Path) -> Failure {
         team.counted()
     ));
     match ended.interrupted {
-        Some(signal) => failure.with_code(exit_code(Signalled(signal))),
+        Some(signal) => failure.with_code(Signalled(signal).shell_code()),
         None => failure,
     }
 }

@@ -6,16 +6,17 @@ use super::versus::compare;
 use crate::args::RuntimeArg;
 use crate::evidence;
 use crate::failure::Failure;
-use crate::launch::{Repeatable, Stderr, Stdout, exit_code};
+use crate::host;
+use crate::launch::{Repeatable, Stderr, Stdout};
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::recording::{self, Recorded, Request};
+use crate::recording::{self, Conditions, Destination, Recorded, Request, Streams, Subject, Teams};
 use crate::runtimes::Watched;
 use crate::voice::Voice;
 use fathomp_analysis::Analysis;
 use fathomp_report::runtimes::Versus;
 use fathomp_runtime::Unpacked;
-use fathomp_trace::model::Outcome::Signalled;
+use fathomp_types::Ending::Signalled;
 use std::path::{Path, PathBuf};
 
 /// Bytes each recording may take.
@@ -94,7 +95,7 @@ impl Job<'_> {
                         study.index.notes.push(format!(
                             "The comparison was interrupted by signal {signal}."
                         ));
-                        compared.failed = Some(exit_code(Signalled(signal)));
+                        compared.failed = Some(Signalled(signal).shell_code());
                         return Ok(compared);
                     }
                     if code != 0 || recorded.records == 0 {
@@ -133,10 +134,13 @@ impl Job<'_> {
     ) -> Result<Recorded, Failure> {
         let directory = study.path(&name.to_string_lossy());
         let complaints = directory.with_extension("stderr");
-        let stdin = self.stdin.for_run(first);
-        let what = (self.program, self.unpacked);
-        let request = Request {
+        let subject = Subject {
+            program: self.program,
+            unpacked: self.unpacked,
             runtime: lane.watched.as_ref(),
+        };
+        let streams = Streams {
+            stdin: self.stdin.for_run(first),
             stdout: match (first, self.voice.quiet) {
                 // The table is for stdout, and the program has been seen once.
                 (true, false) => Stdout::ToStderr,
@@ -146,7 +150,15 @@ impl Job<'_> {
                 true => Stderr::Inherit,
                 false => Stderr::File(complaints.clone()),
             },
-            ..Request::of_several(what, &directory, threads, RECORDING_BYTES_MAX, stdin)
+        };
+        let destination = Destination::replacing(&directory, RECORDING_BYTES_MAX);
+        let request = Request {
+            teams: Teams::of(threads),
+            conditions: Conditions {
+                pace: Some(host::pace::THOROUGH),
+                ..Conditions::default()
+            },
+            ..Request::new(subject, destination, streams)
         };
         let recorded = match first {
             true => self.progress.aside(|| recording::record(&request))?,

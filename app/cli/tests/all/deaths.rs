@@ -437,7 +437,7 @@ fn an_access_that_ends_a_node_is_told_unless_the_program_handles_it() {
         assert!(lines[0].starts_with(access), "{ended:?}");
         let place = "which is in the page that catches overflows of a stack of node 0's";
         assert!(lines[0].ends_with(place), "{ended:?}");
-        let died = format!("fathomp: node 1: its process was killed by signal {signal} ");
+        let died = format!("fathomp: node 1: its process was killed by signal {signal} (");
         assert!(lines[1].starts_with(&died), "{ended:?}");
         let ended = ends("handled");
         let lines: Vec<_> = ended.stderr.lines().collect();

@@ -300,7 +300,7 @@ fn nothing_is_concluded_from_runs_that_died() {
         ),
         (
             "if (threads == 2) abort();",
-            "The run with 2 threads was ended by SIGABRT",
+            "The run with 2 threads was ended by signal 6 (SIGABRT)",
         ),
         (
             "if (threads == 2) raise(15);",

@@ -2,7 +2,7 @@
 
 use crate::Input;
 use fathomp_analysis::Analysis;
-use fathomp_diagnosis::Cause;
+use fathomp_diagnosis::{Cause, Verdict};
 use fathomp_false_sharing::Findings;
 use fathomp_predict::Prediction;
 use serde::Serialize;
@@ -46,14 +46,13 @@ struct Everything<'a> {
 ///
 /// # Errors
 /// If `out` fails.
-pub fn json(input: &Input<'_>, mut out: impl Write) -> Result<(), JsonError> {
-    let diagnosis = input.diagnose();
+pub fn json(input: &Input<'_>, verdict: &Verdict, mut out: impl Write) -> Result<(), JsonError> {
     let everything = Everything {
         schema: SCHEMA,
         version: VERSION,
         analyses: input.analyses,
         prediction: input.prediction,
-        causes: &diagnosis.causes,
+        causes: &verdict.diagnosis.causes,
         sharing: input.sharing,
         paging: input.paging.map(|paging| &paging.analysis),
         notes: input.notes,

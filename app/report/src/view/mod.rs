@@ -35,6 +35,7 @@ pub(crate) use timeline::TimelineData;
 use crate::Input;
 use crate::units;
 use fathomp_analysis::Analysis;
+use fathomp_diagnosis::{Diagnosis, Verdict};
 use serde::Serialize;
 
 /// Everything the template needs.
@@ -109,11 +110,11 @@ pub(crate) struct LegendEntry {
 }
 
 /// The page, and the data its script draws.
-pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
-    let Some(sentence) = broken::broken(input.analyses) else {
-        return build_whole(input);
+pub(crate) fn build(input: &Input<'_>, verdict: &Verdict) -> (Page, TimelineData) {
+    let Some(sentence) = &verdict.soundness.broken else {
+        return build_whole(input, &verdict.diagnosis);
     };
-    let (mut page, data) = build_whole(&broken::without_conclusions(input));
+    let (mut page, data) = build_whole(&broken::without_conclusions(input), &verdict.diagnosis);
     page.summary = broken::findings(input, sentence);
     page.trust = trust::build(&Input {
         prediction: None,
@@ -125,12 +126,11 @@ pub(crate) fn build(input: &Input<'_>) -> (Page, TimelineData) {
 }
 
 /// The page of runs that ended well.
-fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
+fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData) {
     let main = input.main();
     let prediction = input.prediction;
-    let diagnosis = input.diagnose();
     let outlook = main.map_or_else(Vec::new, |analysis| {
-        scaling::outlook(analysis, prediction, &diagnosis)
+        scaling::outlook(analysis, prediction, diagnosis)
     });
     let (timelines, mut data) = timeline::build(main);
     let (paging, drawn) = paging::build(input.paging);
@@ -140,7 +140,7 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
         program: words::shorten(input.program(), 200),
         subtitle: main.map(subtitle).unwrap_or_default(),
         sections: Vec::new(),
-        summary: summary::findings(input, &diagnosis),
+        summary: summary::findings(input, diagnosis),
         cards: summary::cards(main, prediction),
         trust: trust::build(input),
         states: main
@@ -150,7 +150,7 @@ fn build_whole(input: &Input<'_>) -> (Page, TimelineData) {
         regions_note: main
             .map(|analysis| regions_note(input, analysis))
             .unwrap_or_default(),
-        scaling: scaling::build(input, &diagnosis),
+        scaling: scaling::build(input, diagnosis),
         efficiencies: efficiencies::table(input),
         efficiencies_note: efficiencies::NOTE.to_owned(),
         timelines,

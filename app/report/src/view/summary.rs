@@ -3,10 +3,10 @@
 
 use super::{advice, paging, regions, words};
 use crate::{Input, units};
-use fathomp_analysis::{Analysis, Outcome, Region, SiteKind, State};
+use fathomp_analysis::{Analysis, Region, SiteKind, State};
 use fathomp_diagnosis::{Diagnosis, Kind};
 use fathomp_predict::Prediction;
-use fathomp_types::text;
+use fathomp_types::{Ending, text};
 use serde::Serialize;
 
 /// A sentence and what it is about.
@@ -80,14 +80,13 @@ fn parallel(analysis: &Analysis) -> impl Iterator<Item = &Region> {
 /// Only an ending that spoils the numbers is worth the first sentence.
 fn ending(analysis: &Analysis) -> String {
     match analysis.program.outcome {
-        Some(Outcome::Exited(0)) => String::new(),
-        Some(Outcome::Exited(code)) => format!(
-            "The program left with exit code {code}; the numbers cover what it did until then."
-        ),
-        Some(Outcome::Signalled(number)) => format!(
-            "The program was ended by {}; the numbers cover what it did until then.",
-            words::signal(number)
-        ),
+        Some(Ending::Exited(0)) => String::new(),
+        Some(left @ Ending::Exited(_)) => {
+            format!("The program left with {left}; the numbers cover what it did until then.")
+        }
+        Some(killed @ Ending::Signalled(_)) => {
+            format!("The program was ended by {killed}; the numbers cover what it did until then.")
+        }
         None => {
             "The recording does not say how the program ended; the numbers cover what was seen."
                 .to_owned()

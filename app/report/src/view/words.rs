@@ -2,8 +2,9 @@
 
 pub(crate) use fathomp_types::text::{list, shorten};
 
-use fathomp_analysis::{LoopKind, Outcome, State};
+use fathomp_analysis::{LoopKind, State};
 use fathomp_predict::Term;
+use fathomp_types::Ending;
 
 /// A state in words.
 pub(crate) const fn state(state: State) -> &'static str {
@@ -75,33 +76,12 @@ pub(crate) const fn loop_kind(kind: LoopKind) -> &'static str {
 }
 
 /// How a program ended.
-pub(crate) fn outcome(outcome: Option<Outcome>) -> String {
+pub(crate) fn outcome(outcome: Option<Ending>) -> String {
     match outcome {
-        Some(Outcome::Exited(0)) => "exit code 0".to_owned(),
-        Some(Outcome::Exited(code)) => format!("exit code {code}"),
-        Some(Outcome::Signalled(number)) => format!("ended by {}", signal(number)),
+        Some(left @ Ending::Exited(_)) => left.to_string(),
+        Some(killed @ Ending::Signalled(_)) => format!("ended by {killed}"),
         None => "unknown".to_owned(),
     }
-}
-
-/// A signal by name, with Linux's numbers.
-pub(crate) fn signal(number: i32) -> String {
-    let name = match number {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        15 => "SIGTERM",
-        25 => "SIGXFSZ",
-        _ => return format!("signal {number}"),
-    };
-    format!("{name} (signal {number})")
 }
 
 /// `text` with numbers bound to their units, so that no line breaks between.

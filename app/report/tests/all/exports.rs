@@ -4,6 +4,7 @@ use crate::synthetic;
 use fathomp_analysis::symbols::Symbols;
 use fathomp_analysis::testing::{Script, Work};
 use fathomp_analysis::{SiteKind, State};
+use fathomp_diagnosis::Verdict;
 use fathomp_report::Input;
 use fathomp_report::export::{self, Left, PerfettoOptions};
 use fathomp_trace::model::Recording;
@@ -148,7 +149,7 @@ fn json_names_its_schema_and_version() {
         ..Input::default()
     };
     let mut text = Vec::new();
-    export::json(&input, &mut text).expect("writing to memory works");
+    export::json(&input, &synthetic::conclude(&input), &mut text).expect("writing to memory works");
     let value: Value = serde_json::from_slice(&text).expect("it is JSON");
     assert_eq!(value["schema"], "fathomp.report");
     assert_eq!(
@@ -195,6 +196,7 @@ fn a_full_disk_is_one_clear_sentence() {
                 analyses: &runs,
                 ..Input::default()
             },
+            &Verdict::default(),
             Full,
         )
         .expect_err("no room")

@@ -52,7 +52,8 @@ fn a_prediction() {
         prediction: Some(&prediction),
         ..fathomp_report::Input::default()
     }
-    .diagnose();
+    .conclude(fathomp_diagnosis::Soundness::default())
+    .diagnosis;
     insta::assert_snapshot!(text::prediction(&prediction, &diagnosis, 100));
 }
 

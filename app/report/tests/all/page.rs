@@ -2,9 +2,11 @@
 
 use crate::synthetic;
 use fathomp_analysis::testing::{Script, Work};
-use fathomp_analysis::{Options, Outcome, Problem, Severity, SiteKind, State};
+use fathomp_analysis::{Options, Problem, Severity, SiteKind, State};
 use fathomp_analysis::{Output, OutputDifference, StackOverflow, StackOwner};
-use fathomp_report::{Input, broken, page, slight_difference};
+use fathomp_diagnosis::Soundness;
+use fathomp_report::{Input, page};
+use fathomp_types::Ending;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -12,7 +14,7 @@ use proptest::prelude::*;
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
 fn html(input: &Input<'_>) -> String {
-    page(input).expect("the template fits the data")
+    page(input, &synthetic::conclude(input)).expect("the template fits the data")
 }
 
 #[test]
@@ -112,12 +114,12 @@ fn hostile_names_are_escaped_everywhere() {
 #[test]
 fn a_program_that_died_is_said_to_have_died_first() {
     let mut analysis = synthetic::analysis(2);
-    analysis.program.outcome = Some(Outcome::Signalled(11));
+    analysis.program.outcome = Some(Ending::Signalled(11));
     let page = html(&Input {
         analyses: &[analysis],
         ..Input::default()
     });
-    let summary = page.find("The program was ended by SIGSEGV (signal 11)");
+    let summary = page.find("The program was ended by signal 11 (SIGSEGV)");
     let cost = page.find("The program took");
     assert!(summary.is_some() && summary < cost);
 }
@@ -127,16 +129,16 @@ fn nothing_is_concluded_from_broken_runs() {
     type Breaks = fn(&mut fathomp_analysis::Analysis);
     let ways: [(Breaks, &str); 6] = [
         (
-            |one| one.program.outcome = Some(Outcome::Signalled(11)),
-            "The run with 8 threads was ended by SIGSEGV (signal 11); until that is mended",
+            |one| one.program.outcome = Some(Ending::Signalled(11)),
+            "The run with 8 threads was ended by signal 11 (SIGSEGV); until that is mended",
         ),
         (
-            |one| one.program.outcome = Some(Outcome::Exited(3)),
+            |one| one.program.outcome = Some(Ending::Exited(3)),
             "The run with 8 threads left with exit code 3; until",
         ),
         (
             |one| {
-                one.program.outcome = Some(Outcome::Signalled(11));
+                one.program.outcome = Some(Ending::Signalled(11));
                 one.program.stack_overflow = Some(StackOverflow {
                     thread: 3,
                     team_size: 8,
@@ -163,10 +165,12 @@ fn nothing_is_concluded_from_broken_runs() {
     ];
     for (breaks, words) in ways {
         let mut runs = [1, 2, 8].map(synthetic::analysis);
-        assert_eq!(broken(&runs), None);
+        assert_eq!(Soundness::of(&runs).broken, None);
         breaks(&mut runs[2]);
         assert!(
-            broken(&runs).is_some_and(|said| said.contains(words)),
+            Soundness::of(&runs)
+                .broken
+                .is_some_and(|said| said.contains(words)),
             "{words}"
         );
         let prediction = synthetic::prediction(8);
@@ -207,12 +211,13 @@ fn differing(here: Option<&str>, there: Option<&str>) -> Output {
 #[test]
 fn outputs_that_differ_slightly_break_nothing_and_are_said_to() {
     let mut runs = [1, 2, 8].map(synthetic::analysis);
-    assert_eq!(slight_difference(&runs), None);
+    assert_eq!(Soundness::of(&runs), Soundness::default());
     let mut output = differing(Some("pi 3.1415"), Some("pi 3.1417"));
     output.differs.as_mut().unwrap().slight = true;
     runs[2].program.output = Some(output);
-    assert_eq!(broken(&runs), None);
-    let said = slight_difference(&runs).unwrap();
+    let soundness = Soundness::of(&runs);
+    assert_eq!(soundness.broken, None);
+    let said = soundness.slight_difference.unwrap();
     let expected = "The output with 8 threads differs from that with 1 thread in line 7: \
                     'pi 3.1415' against 'pi 3.1417': random numbers,";
     assert!(said.starts_with(expected), "{said}");
@@ -374,7 +379,14 @@ fn numbers_that_cannot_be_do_not_stop_the_report() {
             ..Input::default()
         };
         assert!(!html(&input).contains("NaN"));
-        assert!(!fathomp_report::text::prediction(&prediction, &input.diagnose(), 80).is_empty());
+        assert!(
+            !fathomp_report::text::prediction(
+                &prediction,
+                &synthetic::conclude(&input).diagnosis,
+                80
+            )
+            .is_empty()
+        );
         let options = fathomp_report::text::RegionOptions {
             width: 0,
             threads: true,

@@ -12,7 +12,7 @@ fn html(paging: &PagingFacts) -> String {
         paging: Some(paging),
         ..Input::default()
     };
-    page(&input).expect("the template fits the data")
+    page(&input, &crate::synthetic::conclude(&input)).expect("the template fits the data")
 }
 
 /// What the script of a page draws.

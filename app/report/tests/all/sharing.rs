@@ -47,7 +47,7 @@ fn html(findings: &Findings) -> String {
         sharing: Some(findings),
         ..Input::default()
     };
-    page(&input).unwrap()
+    page(&input, &crate::synthetic::conclude(&input)).unwrap()
 }
 
 #[test]
@@ -60,7 +60,8 @@ fn the_page_has_a_section_and_escapes_names() {
     assert!(!page.contains("<script>alert") && !page.contains("<b>disturbed"));
     let nothing = html(&Findings::default());
     assert!(nothing.contains("No cache line was seen to be shared."));
-    let without = fathomp_report::page(&Input::default()).unwrap();
+    let without =
+        fathomp_report::page(&Input::default(), &fathomp_diagnosis::Verdict::default()).unwrap();
     assert!(!without.contains("<section id=\"sharing\""));
 }
 

@@ -8,7 +8,7 @@ use fathomp_report::{Input, page};
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
 fn html(input: &Input<'_>) -> String {
-    page(input).expect("the template fits the data")
+    page(input, &synthetic::conclude(input)).expect("the template fits the data")
 }
 
 /// Rows of the listing whose caption begins so: number, text and notes.

@@ -7,8 +7,8 @@
 
 use fathomp_analysis::{
     Analysis, Confidence, Counts, Efficiency, Intrusion, LoopKind, LoopRow, LoopShareRow, Machine,
-    Outcome, Place, Problem, ProcessRow, ProgramFacts, Region, Segment, Severity, SiteKind, Spread,
-    State, ThreadRow, ThreadShare, Timeline, TimelineThread, Times, Unevenness, WaitRow, Work,
+    Place, Problem, ProcessRow, ProgramFacts, Region, Segment, Severity, SiteKind, Spread, State,
+    ThreadRow, ThreadShare, Timeline, TimelineThread, Times, Unevenness, WaitRow, Work,
 };
 use std::collections::BTreeMap;
 
@@ -462,7 +462,7 @@ fn program(threads: u32) -> ProgramFacts {
         rehearsal: false,
         quota_processors: None,
         throttled_ns: None,
-        outcome: Some(Outcome::Exited(0)),
+        outcome: Some(fathomp_types::Ending::Exited(0)),
         output: None,
         stack_overflow: None,
         others_used: Some(0.02),
@@ -567,4 +567,9 @@ fn segment(begin_ns: u64, end_ns: u64, region: usize, mix: Vec<(State, f32)>) ->
         state: mix.first().map_or(State::Compute, |one| one.0),
         mix,
     }
+}
+
+/// What may be concluded from `input`.
+pub(crate) fn conclude(input: &fathomp_report::Input<'_>) -> fathomp_diagnosis::Verdict {
+    input.conclude(fathomp_diagnosis::Soundness::of(input.analyses))
 }

@@ -2,8 +2,9 @@
 
 use super::door::{Door, Said};
 use super::streams::{Input, Output, Outputs};
-use crate::control::{Bytes, Job, Status, Stream};
+use crate::control::{Bytes, Job, Stream};
 use crate::keeper::{FromKeeper, Keeper, ToKeeper};
+use fathomp_types::Ending;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -29,7 +30,7 @@ pub(super) struct Guest {
     pub(super) door: Door,
     /// What may still be said: two outputs and the socket.
     open: u8,
-    status: Option<Status>,
+    status: Option<Ending>,
     gone: bool,
 }
 
@@ -141,7 +142,7 @@ impl Guest {
     }
 
     /// It has ended, with nothing left of its processes.
-    pub(super) fn ended(&mut self, status: Status) {
+    pub(super) fn ended(&mut self, status: Ending) {
         self.status = Some(status);
         self.gone = true;
     }
@@ -152,7 +153,7 @@ impl Guest {
     }
 
     /// Its status, until that has been told.
-    pub(super) fn take_status(&mut self) -> Option<Status> {
+    pub(super) fn take_status(&mut self) -> Option<Ending> {
         self.status.take()
     }
 

@@ -1,6 +1,7 @@
 //! What launcher and agents say to each other.
 
 use crate::plan::Hosts;
+use fathomp_types::Ending;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
@@ -106,15 +107,6 @@ pub enum Stream {
     Err,
 }
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Status {
-    /// With an exit code.
-    Exited(i32),
-    /// By a signal.
-    Signalled(i32),
-}
-
 /// What goes down, from the launcher to agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Down {
@@ -182,7 +174,7 @@ pub enum Up {
     /// name.
     Note(String),
     /// The program that was started has ended, and has said all it will.
-    Ended(Status),
+    Ended(Ending),
     /// The agent of a host below is gone: why.
     Lost(String),
     /// Nothing is left on the host; so many strangers have been refused.

@@ -11,6 +11,6 @@ mod tests;
 
 pub use frame::{ALL, FRAME_BYTES_MAX, Frame, FrameError, encode, read, write};
 pub use link::{Heard, Link};
-pub use message::{Bytes, Down, Job, Place, Run, Status, Stream, Up};
+pub use message::{Bytes, Down, Job, Place, Run, Stream, Up};
 pub use preamble::{PreambleError, await_preamble, write_preamble};
 pub use silence::{Silence, TICK};

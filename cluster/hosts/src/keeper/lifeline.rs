@@ -1,7 +1,8 @@
 //! The socket between an agent and its keeper: first the program's descriptors, then frames.
 
-use crate::control::{self, FrameError, Job, Status};
+use crate::control::{self, FrameError, Job};
 use crate::process::Process;
+use fathomp_types::Ending;
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -35,7 +36,7 @@ pub(crate) enum FromKeeper {
     /// The program cannot be started: why.
     Failed(String),
     /// It has ended, and nothing is left of it.
-    Ended(Status),
+    Ended(Ending),
     /// Its first process was stopped by a signal that did not come from the agent, and has not
     /// gone on since.
     Stands {
@@ -108,7 +109,7 @@ impl Ear {
                 let end = self.1.conclude();
                 let status = end
                     .status
-                    .map_or_else(String::new, crate::process::describe);
+                    .map_or_else(String::new, |ending| ending.to_string());
                 Err(format!(
                     "the process that keeps the program ended by {status} {}",
                     end.said

@@ -17,6 +17,7 @@ pub(crate) use lifeline::{FromKeeper, Keeper, ToKeeper};
 
 use crate::control::{self, Job};
 use crate::process::{self, lock};
+use fathomp_types::Ending;
 use lifeline::{TheirEnd, receive};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -140,11 +141,11 @@ impl Kept {
     }
 
     /// Kills what is left, and tells how the program ended if nobody was told yet.
-    fn clear(&self) -> Option<control::Status> {
+    fn clear(&self) -> Option<Ending> {
         let mut child = lock(&self.child);
         let mut ended = child.take()?;
         let _ = killpg(self.group, Signal::SIGKILL);
-        let status = ended.wait().ok().and_then(process::status);
+        let status = ended.wait().ok().map(Ending::from);
         kill_all(&[]);
         status
     }

@@ -9,13 +9,14 @@ mod output;
 mod trouble;
 
 use crate::children::{Children, Told};
-use crate::control::{ALL, Bytes, Down, Run, Status, Stream, TICK, Up};
+use crate::control::{ALL, Bytes, Down, Run, Stream, TICK, Up};
 use crate::credits::Credits;
 use crate::key::Key;
 use crate::tree::{self, Branch};
 use clocks::Clocks;
 pub use clocks::Reading;
 use course::{Action, Course, Manner, Verdict};
+use fathomp_types::Ending;
 use fathomp_types::Ticks;
 pub use leading::lead;
 use nix::sys::signal::{Signal, raise};
@@ -75,7 +76,7 @@ pub struct HostClock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// How the first host's program ended, if it did.
-    pub status: Option<Status>,
+    pub status: Option<Ending>,
     /// It failed, as was said; whether the program ran by then.
     pub failed: Option<bool>,
     /// The signal that asked for the end.

@@ -1,7 +1,7 @@
 //! What this program is besides a test.
 
 use fathomp_hosts::{
-    Begun, Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Status, Tell, digest,
+    Begun, Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Tell, digest,
     file_mask, keep, launch, serve, soft_limits,
 };
 use std::env;
@@ -148,11 +148,7 @@ fn launcher(arguments: Vec<OsString>) -> ExitCode {
         Ok(ended) => ended,
         Err(error) => return complain(&error.to_string()),
     };
-    let code = match ended.status {
-        Some(Status::Exited(code)) => u8::try_from(code).unwrap(),
-        Some(Status::Signalled(number)) => 128 + u8::try_from(number).unwrap(),
-        None => 0,
-    };
+    let code = ended.status.map_or(0, fathomp_types::Ending::shell_code);
     ExitCode::from(match (code, ended.failed, ended.interrupted) {
         (0, Some(true), _) => RUN_FAILED,
         (0, Some(false), _) => NOT_LAUNCHED,

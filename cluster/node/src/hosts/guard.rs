@@ -2,9 +2,9 @@
 
 use super::{Hosts, report};
 use crate::last_words::{FAILED, say};
-use fathomp_sys::cluster::process::{self, Ended, Life};
+use fathomp_sys::cluster::process::{self, Life};
 use fathomp_transport::Abort;
-use fathomp_types::NodeId;
+use fathomp_types::{Ending, NodeId};
 use std::time::Duration;
 
 /// How long the other nodes of this host may take to end, once one has failed.
@@ -47,20 +47,20 @@ pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
         process::deal_with(child);
         left -= 1;
         match how {
-            Ended::Exited(0) => continue,
+            Ending::Exited(0) => continue,
             // It has said why, or another node has.
-            Ended::Exited(FAILED) => {}
+            Ending::Exited(FAILED) => {}
             how => {
                 report(&Abort {
                     by: node,
                     node,
                     code: 0,
-                    text: format!("its process {how}"),
+                    text: format!("its process {}", how.predicate()),
                 });
             }
         }
         process::reap(children, PATIENCE);
-        if how == Ended::BROKEN_PIPE {
+        if how == Ending::BROKEN_PIPE {
             process::end_by_broken_pipe();
         }
         process::leave(FAILED);

@@ -6,10 +6,9 @@ use crate::frame::Frame;
 use crate::last_words::say;
 use crate::world;
 use fathomp_access_trace::End;
-use fathomp_sys::cluster::process::Ended;
 use fathomp_sys::cluster::thread::starting_ours;
 use fathomp_sys::cluster::{deferral, process};
-use fathomp_types::NodeId;
+use fathomp_types::{Ending, NodeId};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -36,8 +35,8 @@ impl Node {
             .and_then(|i| self.children.get(i));
         let activity = Activity::from_word(self.transport.noted(dead).unwrap_or_default());
         match child.and_then(|child| process::ended(*child)) {
-            Some(Ended::BROKEN_PIPE) => process::end_by_broken_pipe(),
-            Some(how) => self.fail(dead, &format!("its process {how} {activity}")),
+            Some(Ending::BROKEN_PIPE) => process::end_by_broken_pipe(),
+            Some(how) => self.fail(dead, &format!("its process {} {activity}", how.predicate())),
             None => {
                 // Node 0 knows more, if it lives, or who has started the node.
                 std::thread::sleep(LOOK_AFTER * 5);

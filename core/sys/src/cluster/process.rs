@@ -1,5 +1,6 @@
 //! A process that becomes several, and their ends.
 
+use fathomp_types::Ending;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -250,30 +251,6 @@ pub fn exit(code: i32) -> ! {
     unsafe { libc::exit(code) }
 }
 
-/// How a child has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// With an exit code.
-    Exited(i32),
-    /// By a signal.
-    Signalled(i32),
-}
-
-impl Ended {
-    /// By writing to a pipe that nobody reads any more, which is how programs
-    /// end whose reader has had enough.
-    pub const BROKEN_PIPE: Self = Self::Signalled(libc::SIGPIPE);
-}
-
-impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Exited(code) => write!(f, "ended with exit code {code}"),
-            Self::Signalled(signal) => write!(f, "was killed by signal {signal}"),
-        }
-    }
-}
-
 /// What a child is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
@@ -282,7 +259,7 @@ pub enum Life {
     /// A signal has stopped it, until another lets it go on.
     Stopped(i32),
     /// It has ended, and nobody has waited for it yet.
-    Ended(Ended),
+    Ended(Ending),
 }
 
 /// What a child is at; `None` if it is no child. It can be asked again.
@@ -300,14 +277,14 @@ pub fn life(child: u32) -> Option<Life> {
     Some(match info.si_code {
         _ if pid == 0 => Life::GoesOn,
         libc::CLD_STOPPED | libc::CLD_TRAPPED => Life::Stopped(status),
-        libc::CLD_EXITED => Life::Ended(Ended::Exited(status)),
-        _ => Life::Ended(Ended::Signalled(status)),
+        libc::CLD_EXITED => Life::Ended(Ending::Exited(status)),
+        _ => Life::Ended(Ending::Signalled(status)),
     })
 }
 
 /// How a child has ended, if it has. It can be asked again.
 #[must_use]
-pub fn ended(child: u32) -> Option<Ended> {
+pub fn ended(child: u32) -> Option<Ending> {
     match life(child) {
         Some(Life::Ended(ended)) => Some(ended),
         _ => None,
@@ -333,8 +310,8 @@ pub fn wait_for_any() -> Option<(u32, Life)> {
         let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
         let how = match info.si_code {
             libc::CLD_STOPPED | libc::CLD_TRAPPED => Life::Stopped(status),
-            libc::CLD_EXITED => Life::Ended(Ended::Exited(status)),
-            _ => Life::Ended(Ended::Signalled(status)),
+            libc::CLD_EXITED => Life::Ended(Ending::Exited(status)),
+            _ => Life::Ended(Ending::Signalled(status)),
         };
         return Some((u32::try_from(pid).ok()?, how));
     }
@@ -390,7 +367,7 @@ mod tests {
         while ended(child).is_none() && Instant::now() < deadline {
             std::thread::yield_now();
         }
-        assert_eq!(ended(child), Some(Ended::Exited(7)));
+        assert_eq!(ended(child), Some(Ending::Exited(7)));
         reap(&[child], Duration::ZERO);
         assert_eq!(ended(child), None);
     }
@@ -418,7 +395,7 @@ mod tests {
         send(libc::SIGCONT);
         comes_to(Life::GoesOn);
         send(libc::SIGKILL);
-        comes_to(Life::Ended(Ended::Signalled(libc::SIGKILL)));
+        comes_to(Life::Ended(Ending::Signalled(libc::SIGKILL)));
         child.wait().unwrap();
         assert_eq!(life(child.id()), None);
     }

@@ -380,7 +380,7 @@ fn doubts_in_words() {
     recording
         .problems
         .push("Something the reader saw.".to_owned());
-    recording.meta.outcome = Some(fathomp_analysis::Outcome::Signalled(11));
+    recording.meta.outcome = Some(fathomp_types::Ending::Signalled(11));
     recording.meta.machine.cpus_allowed = vec![0, 1];
     recording.meta.machine.governor = Some("powersave".to_owned());
     recording.processes[0].hardware_counters = false;

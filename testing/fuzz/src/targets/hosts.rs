@@ -2,12 +2,12 @@
 
 use crate::target::{Said, Shape, Target, about, check_sentence};
 use fathomp_hosts::Hosts as Named;
-use fathomp_hosts::control::{self, Bytes, Down, Place, Status, Stream, Up};
+use fathomp_hosts::control::{self, Bytes, Down, Place, Stream, Up};
 use fathomp_node::foreign::{difference, facts};
 use fathomp_transport::Abort;
 use fathomp_transport::tcp::foreign::{frames, sent};
 use fathomp_transport::tcp::handover::{FromAgent, Host, Hosts, ToAgent};
-use fathomp_types::NodeId;
+use fathomp_types::{Ending, NodeId};
 
 /// Frames on a connection.
 pub(super) const FRAMES: Target = Target {
@@ -76,7 +76,7 @@ pub(super) const CONTROL: Target = Target {
         ];
         let up = [
             Up::Failed("why".to_owned()),
-            Up::Ended(Status::Signalled(9)),
+            Up::Ended(Ending::Signalled(9)),
         ];
         let down = down.iter().map(|message| control::encode(1, message));
         let up = up.iter().map(|message| control::encode(2, message));

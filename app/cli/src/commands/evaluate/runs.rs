@@ -1,18 +1,17 @@
 //! The runs of an evaluation: programs interleaved, as many rounds as the budget allows.
 
 use super::kept::{Kept, Measured, Run};
-use crate::args::{Cluster, Evaluating, ThreadCount};
+use crate::args::Evaluating;
 use crate::commands::workload::Workshop;
 use crate::failure::Failure;
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
 use crate::progress::Progress;
-use crate::recording::{self, Request};
+use crate::recording::{self, Conditions, Destination, Request, Streams, Subject, Teams};
 use crate::voice::Voice;
 use fathomp_advise::Target;
 use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
-use fathomp_trace::writer::Existing;
 use fathomp_workloads::{Class, Workload};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -277,26 +276,27 @@ impl Job<'_> {
     fn run(&mut self, one: &Chosen<'_>, threads: u32) -> Result<Option<PathBuf>, Failure> {
         let name = Path::new("recordings").join(self.made.to_string());
         let directory = self.directory.join(&name);
-        let recorded = recording::record(&Request {
-            cluster: Cluster::ONE,
+        let subject = Subject {
             program: &one.program,
             unpacked: &self.unpacked,
             runtime: None,
-            directory: &directory,
-            existing: Existing::Replace,
-            threads: Some(ThreadCount(threads)),
-            accesses: None,
-            paging: None,
-            teams: None,
-            group: None,
-            limit_bytes: RECORDING_BYTES,
-            limit: Some(self.limit.min(self.left().max(LEAST))),
-            rehearsal: false,
-            pace: None,
-            openmp: pinned(),
+        };
+        let streams = Streams {
             stdin: Stdin::File(PathBuf::from("/dev/null"), 0),
             stdout: Stdout::Discard,
             stderr: Stderr::File(directory.with_extension("stderr")),
+        };
+        let destination = Destination::replacing(&directory, RECORDING_BYTES);
+        let recorded = recording::record(&Request {
+            teams: Teams {
+                openmp: pinned(),
+                ..Teams::of(threads)
+            },
+            conditions: Conditions {
+                timeout: Some(self.limit.min(self.left().max(LEAST))),
+                ..Conditions::default()
+            },
+            ..Request::new(subject, destination, streams)
         })?;
         if let Some(signal) = recorded.ended.interrupted {
             return Err(Failure::new(format!(

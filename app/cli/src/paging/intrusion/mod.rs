@@ -14,7 +14,7 @@ mod runs;
 use super::Plan;
 use crate::args::{Record, WriterList, WriterName};
 use crate::failure::{Failure, Outcome};
-use crate::launch::{Stdin, exit_code};
+use crate::launch::Stdin;
 use crate::output;
 use crate::program::Program;
 use crate::progress::Progress;
@@ -23,7 +23,7 @@ use fathomp_bench::intrusion::{Document, INTRUSION_FILE, Subject, table};
 use fathomp_bench::machine::Machine;
 use fathomp_bench::stats::Resampler;
 use fathomp_runtime::Unpacked;
-use fathomp_trace::model::Outcome::Signalled;
+use fathomp_types::Ending::Signalled;
 use place::Place;
 use runs::Runs;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -67,7 +67,7 @@ pub(crate) fn measure(
     place.keep(&names)?;
     if let (Some(signal), true) = (taken.interrupted, taken.rounds.is_empty()) {
         voice.warn("stopped before a round was complete: nothing was measured");
-        return Ok(exit_code(Signalled(signal)));
+        return Ok(Signalled(signal).shell_code());
     }
     let warnings: Vec<String> = taken.warnings().collect();
     let mut document = Document::new(machine, subject(plan, program), seed, taken.rounds, &names);
@@ -79,7 +79,7 @@ pub(crate) fn measure(
         false => table(&document),
     })?;
     if let Some(signal) = taken.interrupted {
-        return Ok(exit_code(Signalled(signal)));
+        return Ok(Signalled(signal).shell_code());
     }
     if document.rows.is_empty() {
         return Err(Failure::new(

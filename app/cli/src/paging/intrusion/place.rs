@@ -68,12 +68,7 @@ impl Place {
     /// Makes a directory that can be read as a recording from then on. What an earlier
     /// measurement left there goes, if that was asked for.
     pub(super) fn claim(directory: &Path, force: bool) -> Result<Self, Failure> {
-        let existing = if force {
-            Existing::Replace
-        } else {
-            Existing::Keep
-        };
-        writer::create(directory, &Meta::default(), existing)?;
+        writer::create(directory, &Meta::default(), Existing::replaced_if(force))?;
         let unwritable = |error: io::Error| Failure::unwritable(directory, &error);
         let writers = directory.join(WRITERS);
         if writers.is_dir() && !writers.is_symlink() {

@@ -9,14 +9,12 @@ use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, S
 use crate::paging::Plan;
 use crate::program::Program;
 use crate::progress::Progress;
-use crate::recording::{self, Request};
+use crate::recording::{self, Destination, Extras, Request, Streams, Subject, Teams};
 use crate::study::compare;
 use crate::voice::Voice;
 use fathomp_bench::intrusion::{Recorded, Round, Run};
 use fathomp_bench::stats::Resampler;
-use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
-use fathomp_trace::writer::Existing;
 use std::time::Duration;
 
 /// What all runs share.
@@ -182,26 +180,28 @@ impl Runs<'_> {
             key: key.or_else(|| self.paging.key.clone()),
             ..self.paging.clone()
         };
-        let recorded = recording::record(&Request {
+        let subject = Subject {
             program: self.program,
             unpacked: self.unpacked,
             runtime: None,
-            directory: &way.directory,
-            existing: Existing::Replace,
-            threads: self.plan.threads,
-            cluster: self.plan.cluster,
-            accesses: None,
-            paging: Some(&paging),
-            teams: None,
-            group: None,
-            limit_bytes: self.plan.max_size << 20,
-            limit: None,
-            rehearsal: false,
-            pace: None,
-            openmp: OpenMp::default(),
+        };
+        let destination = Destination::replacing(&way.directory, self.plan.max_size << 20);
+        let streams = Streams {
             stdin: self.stdin.for_run(false),
             stdout: Stdout::Capture(capture.clone()),
             stderr: Self::stderr(false),
+        };
+        let recorded = recording::record(&Request {
+            teams: Teams {
+                threads: self.plan.threads,
+                cluster: self.plan.cluster,
+                ..Teams::default()
+            },
+            extras: Extras {
+                paging: Some(&paging),
+                ..Extras::default()
+            },
+            ..Request::new(subject, destination, streams)
         })?;
         if let Some(host) = host {
             host.finish()?;

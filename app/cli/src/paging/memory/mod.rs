@@ -12,7 +12,7 @@ use super::sampling::system_swaps;
 use crate::launch::StopSignalsBlocked;
 use crate::recording::Recorded;
 use fathomp_paging::{Counter, Counts};
-use fathomp_trace::model::Outcome;
+use fathomp_types::Ending;
 use std::io;
 
 /// `SIGKILL`.
@@ -63,7 +63,7 @@ impl Memory {
         let usage = group.usage();
         let swaps = |counter: Counter| after[counter].saturating_sub(before[counter]);
         let ended = &recorded.ended;
-        let killed = ended.outcome == Outcome::Signalled(KILLED) && ended.interrupted.is_none();
+        let killed = ended.outcome == Ending::Signalled(KILLED) && ended.interrupted.is_none();
         self.runs.push(Run {
             limit_bytes,
             wall_ns: ended.wall_ns(),

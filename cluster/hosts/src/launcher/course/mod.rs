@@ -3,9 +3,9 @@
 //! Knows no clock, no stream and no process, so that every end can be tried.
 
 use super::trouble::{Kind, Trouble, Troubles};
-use crate::control::{ALL, Down, Place, Status, Up};
+use crate::control::{ALL, Down, Place, Up};
 use crate::plan::Hosts;
-use crate::process::describe;
+use fathomp_types::Ending;
 use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub(super) enum Action {
 struct Known {
     place: Option<Place>,
     asked: u32,
-    ended: Option<Status>,
+    ended: Option<Ending>,
     /// Its agent is gone.
     gone: bool,
     /// It was not told to, and has not said so: it was lost.
@@ -51,7 +51,7 @@ struct Known {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// How the first host's program ended, if it did by itself.
-    pub(super) status: Option<Status>,
+    pub(super) status: Option<Ending>,
     /// A sentence has been said; whether the program ran by then.
     pub(super) failed: Option<bool>,
     /// The signal that asked for the end.
@@ -332,15 +332,15 @@ impl Course {
     }
 
     /// The program of a host has ended.
-    fn ended(&mut self, host: u16, status: Status, now: Instant) {
+    fn ended(&mut self, host: u16, status: Ending, now: Instant) {
         let by_signal = match status {
             // Nobody reads the output any more: a usual end.
-            Status::Signalled(number) => number != Signal::SIGPIPE as i32,
-            Status::Exited(_) => false,
+            Ending::Signalled(number) => number != Signal::SIGPIPE as i32,
+            Ending::Exited(_) => false,
         };
-        let well = status == Status::Exited(0);
+        let well = status == Ending::Exited(0);
         if by_signal {
-            let why = format!("its program was killed by {}", describe(status));
+            let why = format!("its program was killed by {status}");
             self.trouble(Kind::Signal, self.of_host(host, &why), now);
         }
         if host == 0 {
@@ -355,12 +355,9 @@ impl Course {
             && self
                 .verdict
                 .status
-                .is_none_or(|first| first == Status::Exited(0))
+                .is_none_or(|first| first == Ending::Exited(0))
         {
-            let why = format!(
-                "its program ended by {}, and the run with it",
-                describe(status)
-            );
+            let why = format!("its program ended by {status}, and the run with it");
             self.trouble(Kind::Exit, self.of_host(host, &why), now);
         }
         self.meet(now);

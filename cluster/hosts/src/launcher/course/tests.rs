@@ -8,7 +8,7 @@ struct Try {
     sent: Vec<(u16, Down)>,
 }
 
-const OK: Status = Status::Exited(0);
+const OK: Ending = Ending::Exited(0);
 
 impl Try {
     /// A run on hosts a, b and c.
@@ -71,7 +71,7 @@ impl Try {
     }
 
     /// After all agents have left: the verdict, and what was said.
-    fn end(&mut self) -> (Option<Status>, Option<bool>, String) {
+    fn end(&mut self) -> (Option<Ending>, Option<bool>, String) {
         assert!(self.is_stopped());
         for host in 0..3 {
             self.hear(host, Up::Bye { strangers: 0 });
@@ -104,30 +104,30 @@ fn a_run_ends_when_all_programs_have() {
 #[test]
 fn a_program_that_goes_on_after_the_first_is_ended() {
     let mut run = Try::met();
-    run.hear(0, Up::Ended(Status::Exited(3))).wait(1_900);
+    run.hear(0, Up::Ended(Ending::Exited(3))).wait(1_900);
     assert!(!run.is_stopped());
     run.wait(200);
-    assert_eq!(run.end(), (Some(Status::Exited(3)), None, String::new()));
+    assert_eq!(run.end(), (Some(Ending::Exited(3)), None, String::new()));
 }
 
 #[test]
 fn an_exit_on_any_host_is_the_programs_own() {
     let mut run = Try::met();
-    run.hear(2, Up::Ended(Status::Exited(3)));
-    run.wait(500).hear(0, Up::Ended(Status::Exited(3)));
+    run.hear(2, Up::Ended(Ending::Exited(3)));
+    run.wait(500).hear(0, Up::Ended(Ending::Exited(3)));
     run.hear(1, Up::Ended(OK));
-    assert_eq!(run.end(), (Some(Status::Exited(3)), None, String::new()));
+    assert_eq!(run.end(), (Some(Ending::Exited(3)), None, String::new()));
 }
 
 #[test]
 fn an_exit_that_the_first_host_does_not_follow_is_a_failure() {
     let mut run = Try::met();
-    run.hear(2, Up::Ended(Status::Exited(3))).wait(1_100);
+    run.hear(2, Up::Ended(Ending::Exited(3))).wait(1_100);
     let said = "host c: its program ended by exit code 3, and the run with it";
     assert_eq!(run.end(), (None, Some(true), said.to_owned()));
     let mut run = Try::met();
     run.hear(0, Up::Ended(OK)).hear(1, Up::Ended(OK));
-    run.hear(2, Up::Ended(Status::Exited(3)));
+    run.hear(2, Up::Ended(Ending::Exited(3)));
     assert_eq!(run.end(), (Some(OK), Some(true), said.to_owned()));
 }
 
@@ -135,20 +135,20 @@ fn an_exit_that_the_first_host_does_not_follow_is_a_failure() {
 fn of_several_signs_of_one_death_the_best_is_said_and_no_other() {
     let mut run = Try::met();
     run.hear(0, report(0, 1)).wait(50);
-    run.hear(1, Up::Ended(Status::Signalled(9)));
-    run.hear(0, Up::Ended(Status::Exited(70))).wait(100);
+    run.hear(1, Up::Ended(Ending::Signalled(9)));
+    run.hear(0, Up::Ended(Ending::Exited(70))).wait(100);
     run.hear(2, report(3, 1)).wait(110);
     assert!(run.is_stopped());
-    run.hear(2, Up::Ended(Status::Signalled(9))).wait(1_000);
+    run.hear(2, Up::Ended(Ending::Signalled(9))).wait(1_000);
     let said = "host b: its program was killed by signal 9 (SIGKILL)";
-    let status = Some(Status::Exited(70));
+    let status = Some(Ending::Exited(70));
     assert_eq!(run.end(), (status, Some(true), said.to_owned()));
 }
 
 #[test]
 fn a_nodes_own_words_are_the_best() {
     let mut run = Try::met();
-    run.hear(1, Up::Ended(Status::Signalled(6)));
+    run.hear(1, Up::Ended(Ending::Signalled(6)));
     run.hear(0, report(2, 2)).wait(250);
     assert_eq!(run.said, ["node 2 (host b): it broke"]);
     assert!(run.is_stopped());
@@ -157,10 +157,10 @@ fn a_nodes_own_words_are_the_best() {
 #[test]
 fn a_report_that_comes_after_the_first_host_has_ended_is_said() {
     let mut run = Try::met();
-    run.hear(0, Up::Ended(Status::Exited(70))).wait(300);
+    run.hear(0, Up::Ended(Ending::Exited(70))).wait(300);
     run.hear(2, report(3, 3)).wait(250);
     let said = "node 3 (host c): it broke".to_owned();
-    assert_eq!(run.end(), (Some(Status::Exited(70)), Some(true), said));
+    assert_eq!(run.end(), (Some(Ending::Exited(70)), Some(true), said));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_signal_is_passed_on_and_then_enforced() {
     run.course.signal(15, run.now);
     run.wait(3_900);
     assert!(run.sent.contains(&(ALL, Down::Signal(15))) && !run.is_stopped());
-    run.hear(1, Up::Ended(Status::Signalled(15)));
+    run.hear(1, Up::Ended(Ending::Signalled(15)));
     run.wait(200);
     let (status, failed, said) = run.end();
     assert_eq!((status, failed, said.as_str()), (None, None, ""));
@@ -287,16 +287,16 @@ fn a_signal_is_passed_on_and_then_enforced() {
 #[test]
 fn a_first_program_that_dies_by_a_signal_is_named_unless_nobody_reads() {
     let mut run = Try::met();
-    run.hear(0, Up::Ended(Status::Signalled(11))).wait(250);
+    run.hear(0, Up::Ended(Ending::Signalled(11))).wait(250);
     assert_eq!(
         run.said,
         ["host a: its program was killed by signal 11 (SIGSEGV)"]
     );
     let mut run = Try::met();
-    run.hear(0, Up::Ended(Status::Signalled(13))).wait(2_100);
+    run.hear(0, Up::Ended(Ending::Signalled(13))).wait(2_100);
     assert_eq!(
         run.end(),
-        (Some(Status::Signalled(13)), None, String::new())
+        (Some(Ending::Signalled(13)), None, String::new())
     );
 }
 

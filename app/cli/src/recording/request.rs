@@ -1,0 +1,152 @@
+//! What to record, where to, and under which conditions.
+
+use super::accesses;
+use crate::args::{Cluster, ThreadCount};
+use crate::launch::{Stderr, Stdin, Stdout};
+use crate::paging;
+use crate::program::Program;
+use crate::runtimes::Watched;
+use crate::teams::Decided;
+use fathomp_launch::OpenMp;
+use fathomp_runtime::Unpacked;
+use fathomp_trace::writer::Existing;
+use std::path::Path;
+use std::time::Duration;
+
+/// One run that is to be recorded.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) destination: Destination<'a>,
+    pub(crate) streams: Streams,
+    pub(crate) teams: Teams<'a>,
+    pub(crate) extras: Extras<'a>,
+    pub(crate) conditions: Conditions<'a>,
+}
+
+impl<'a> Request<'a> {
+    /// A run on one node, with the threads that the program takes by itself, of which regions
+    /// alone are recorded.
+    pub(crate) fn new(
+        subject: Subject<'a>,
+        destination: Destination<'a>,
+        streams: Streams,
+    ) -> Self {
+        Self {
+            subject,
+            destination,
+            streams,
+            teams: Teams::default(),
+            extras: Extras::default(),
+            conditions: Conditions::default(),
+        }
+    }
+
+    /// Whether the program needs the runtime library. With paging alone to record, programs
+    /// that do not use OpenMP go without.
+    pub(super) fn uses_openmp(&self) -> bool {
+        let Teams {
+            threads, cluster, ..
+        } = self.teams;
+        self.extras.paging.is_none() || needs_runtime(self.subject.program, threads, cluster)
+    }
+}
+
+/// What runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) unpacked: &'a Unpacked,
+    /// The OpenMP runtime, if it is not ours.
+    pub(crate) runtime: Option<&'a Watched>,
+}
+
+/// The recording's directory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Destination<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) existing: Existing,
+    pub(crate) max_bytes: u64,
+}
+
+impl<'a> Destination<'a> {
+    /// The place of an earlier recording, if there is one.
+    pub(crate) const fn replacing(directory: &'a Path, max_bytes: u64) -> Self {
+        Self {
+            directory,
+            existing: Existing::Replace,
+            max_bytes,
+        }
+    }
+}
+
+/// The program's standard streams.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams {
+    pub(crate) stdin: Stdin,
+    pub(crate) stdout: Stdout,
+    pub(crate) stderr: Stderr,
+}
+
+/// How many threads there are, and where.
+#[derive(Debug)]
+pub(crate) struct Teams<'a> {
+    /// Threads per node.
+    pub(crate) threads: Option<ThreadCount>,
+    pub(crate) cluster: Cluster,
+    /// How teams are decided, if the program and the environment do not do it alone.
+    pub(crate) decided: Option<&'a Decided>,
+    /// What OpenMP's variables are set to beside the number of threads.
+    pub(crate) openmp: OpenMp,
+}
+
+impl Teams<'_> {
+    /// So many threads on one node.
+    pub(crate) fn of(threads: u32) -> Self {
+        Self {
+            threads: Some(ThreadCount(threads)),
+            ..Self::default()
+        }
+    }
+}
+
+impl Default for Teams<'_> {
+    fn default() -> Self {
+        Self {
+            threads: None,
+            cluster: Cluster::ONE,
+            decided: None,
+            openmp: OpenMp::default(),
+        }
+    }
+}
+
+/// What is recorded beside regions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extras<'a> {
+    pub(crate) accesses: Option<accesses::Of>,
+    pub(crate) paging: Option<&'a paging::Plan>,
+}
+
+/// What bounds the run, and what is known of it beforehand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Conditions<'a> {
+    /// The control group that the program is to run in, if not in ours.
+    pub(crate) group: Option<&'a paging::Group>,
+    /// Time after which the program is killed.
+    pub(crate) timeout: Option<Duration>,
+    /// More threads than processors on purpose: what counts is how work divides.
+    pub(crate) rehearsal: bool,
+    /// How long to measure before and after the run how fast processors compute, if times
+    /// are to be compared with those of other runs.
+    pub(crate) pace: Option<Duration>,
+}
+
+/// Whether a program that need not use OpenMP is to have the runtime library.
+pub(crate) fn needs_runtime(
+    program: &Program,
+    threads: Option<ThreadCount>,
+    cluster: Cluster,
+) -> bool {
+    cluster.nodes > 1 || threads.is_some() || program.may_use_openmp()
+}
