@@ -1,6 +1,6 @@
 //! One program on several OpenMP runtimes: its regions side by side, for a page.
 
-use fathomp_bench::stats::Interval;
+use fathomp_stats::Interval;
 use serde::Serialize;
 
 /// Regions on several runtimes, with so many threads.

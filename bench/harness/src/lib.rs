@@ -27,7 +27,6 @@ pub mod run;
 pub mod runtime;
 pub mod settings;
 pub mod simulated;
-pub mod stats;
 pub mod suite;
 pub mod summary;
 pub mod synthetic;

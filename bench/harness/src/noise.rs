@@ -6,8 +6,8 @@
 //! lacks clearly more than its process's samples usually do.
 
 use crate::result::Document;
-use crate::stats::{median, spread};
 use crate::suite::Process;
+use fathomp_stats::{median, spread};
 
 /// A sample is rejected if it lacks so much more of its wall time than usual.
 const LACKING: f64 = 0.1;

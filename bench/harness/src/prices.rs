@@ -2,8 +2,8 @@
 //! program under `suites/prices`, and what its samples say.
 
 use crate::compiler::Compiler;
-use crate::stats::{Interval, Resampler, grouped_median, percentile_interval};
 use crate::suite::{beginning_with, last_words};
+use fathomp_stats::{Interval, Random, grouped_median, percentile_interval};
 use fathomp_toolchain as toolchain;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -182,7 +182,7 @@ impl Estimate {
     /// What the samples of several processes speak for; `None` without samples.
     #[must_use]
     pub fn of(processes: &[Vec<f64>]) -> Option<Self> {
-        let mut resampler = Resampler::new(processes.len() as u64);
+        let mut resampler = Random(processes.len() as u64);
         let replicates: Vec<f64> = (0..REPLICATES)
             .filter_map(|_| resampler.draw_grouped_median(processes))
             .collect();

@@ -4,7 +4,7 @@ use crate::advice::{Advised, Confidence, Loss, PointAdvice, Step, Term};
 use crate::model::{Constants, Model, Predicted, interval};
 use crate::profile::Profile;
 use crate::target::Target;
-use fathomp_predict::quantile;
+use fathomp_stats::quantile;
 
 /// Trips are looked at from this part of those measured,
 const FEWEST: f64 = 1e-7;
@@ -317,14 +317,14 @@ fn confidence(
     target: &Target,
 ) -> Confidence {
     let draws = at.draws.len();
-    let mut losses: Vec<f64> = (0..draws)
+    let losses: Vec<f64> = (0..draws)
         .map(|draw| {
             let times = among.iter().filter_map(|one| one.draws.get(draw));
             let least = times.copied().fold(f64::INFINITY, f64::min);
             ratio(at.draws[draw], least) - 1.0
         })
         .collect();
-    let loss = quantile(&mut losses, 0.95);
+    let loss = quantile(&losses, 0.95).unwrap_or_default();
     let measured = profile.timed.is_some();
     let several = profile.measured_counts > 1;
     let known = several || (profile.facts && profile.work.is_some() && profile.understood > 0.8);

@@ -19,7 +19,7 @@
 use crate::advice::Term;
 use crate::profile::Profile;
 use crate::target::Target;
-use fathomp_predict::{Random, quantile};
+use fathomp_stats::{Random, quantile};
 use serde::{Deserialize, Serialize};
 
 /// Draws behind intervals.
@@ -141,11 +141,14 @@ impl Terms {
 
 /// The middle 90 % of draws, and at least what nothing explains around the central value.
 pub(crate) fn interval(draws: &[f64], central: f64) -> (f64, f64) {
-    let mut sorted = draws.to_vec();
     let least = 1.64 * SCATTER * central.abs();
     (
-        quantile(&mut sorted, 0.05).min(central - least),
-        quantile(&mut sorted, 0.95).max(central + least),
+        quantile(draws, 0.05)
+            .unwrap_or_default()
+            .min(central - least),
+        quantile(draws, 0.95)
+            .unwrap_or_default()
+            .max(central + least),
     )
 }
 

@@ -21,7 +21,6 @@ pub mod threads;
 pub mod validate;
 
 pub use ask::{AskError, Outcome, Question, ask};
-pub use numeric::{Random, quantile};
 pub use recorded::{Leaning, MOST_THREADS, PredictError};
 pub use threads::{
     Baseline, Dominating, Measured, Options, Point, Prediction, RegionPrediction, SCHEMA, Term,

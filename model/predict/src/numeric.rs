@@ -1,5 +1,7 @@
-//! Small numerics: least squares in a handful of unknowns, averages over
-//! models, quantiles and a random number generator that repeats itself.
+//! Small numerics: least squares in a handful of unknowns, and averages over models.
+
+use fathomp_stats::Random;
+use fathomp_stats::linear::solve;
 
 /// One equation: what each shape contributes per unit, what was observed, and
 /// how uncertain that is.
@@ -190,72 +192,6 @@ fn least_squares(equations: &[Equation], members: &[usize]) -> Option<Vec<f64>> 
     )
 }
 
-/// Gaussian elimination with pivoting on rows `[matrix | right side]`.
-fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
-    let n = rows.len();
-    for column in 0..n {
-        let pivot =
-            (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
-        if rows[pivot][column].abs() < 1e-9 || !rows[pivot][column].is_finite() {
-            return None;
-        }
-        rows.swap(column, pivot);
-        let pivot_row = rows[column].clone();
-        for (index, row) in rows.iter_mut().enumerate() {
-            if index != column {
-                let factor = row[column] / pivot_row[column];
-                for (value, pivot) in row.iter_mut().zip(&pivot_row) {
-                    *value -= factor * pivot;
-                }
-            }
-        }
-    }
-    Some((0..n).map(|i| rows[i][n] / rows[i][i]).collect())
-}
-
-/// The value below which a fraction `q` of the values lies, interpolated.
-#[must_use]
-pub fn quantile(values: &mut [f64], q: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let Some(last) = values.len().checked_sub(1) else {
-        return 0.0;
-    };
-    let at = q.clamp(0.0, 1.0) * last as f64;
-    let below = at.floor() as usize;
-    let above = (below + 1).min(last);
-    values[below] + (values[above] - values[below]) * (at - below as f64)
-}
-
-/// A random number generator (SplitMix64): the same seed, the same numbers.
-#[derive(Clone, Debug)]
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Between 0 and 1, 1 excluded.
-    pub fn uniform(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Below `n`, which is not 0.
-    pub fn below(&mut self, n: usize) -> usize {
-        ((self.uniform() * n as f64) as usize).min(n.saturating_sub(1))
-    }
-
-    /// Normal with mean 0 and standard deviation 1.
-    pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,14 +239,6 @@ mod tests {
         // One equation does not tell that.
         let mean = explain(&equations[..1], &priors).mean(2);
         assert!((mean[0] - 1.0).abs() < 1e-9 && mean[1] == 0.0, "{mean:?}");
-    }
-
-    #[test]
-    fn quantiles_interpolate() {
-        let mut values = [4.0, 1.0, 3.0, 2.0];
-        assert_eq!(quantile(&mut values, 0.5), 2.5);
-        assert_eq!(quantile(&mut values, 1.0), 4.0);
-        assert_eq!(quantile(&mut [], 0.5), 0.0);
     }
 
     #[test]

@@ -7,24 +7,8 @@ use fathomp_core_arbiter::observer::{Beginning, Observer};
 use fathomp_core_arbiter::policy::ARRIVAL_NS;
 use fathomp_core_arbiter::presence::{Owner, PERIOD_NS, Processes, Seen};
 use fathomp_core_arbiter::{Activity, Board, Claim, Cores, Speedup};
+use fathomp_stats::Random;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, most: u64) -> u64 {
-        self.next() % most.max(1)
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Character {
@@ -83,8 +67,8 @@ const END_NS: u64 = 3_000_000_000;
 
 fn character(random: &mut Random) -> Character {
     match random.below(8) {
-        0 => Character::Mortal(random.below(END_NS)),
-        1 => Character::Stops(random.below(END_NS)),
+        0 => Character::Mortal(random.number() % END_NS),
+        1 => Character::Stops(random.number() % END_NS),
         2 => Character::Garbage,
         3 => Character::Liar,
         _ => Character::Honest,
@@ -93,7 +77,7 @@ fn character(random: &mut Random) -> Character {
 
 fn simulate(seed: u64) {
     let mut random = Random(seed);
-    let slots = 2 + random.below(5) as usize;
+    let slots = 2 + random.below(5);
     let cores = 1 + random.below(40) as u32;
     let shape = Shape {
         slots,
@@ -126,7 +110,7 @@ fn simulate(seed: u64) {
                 },
                 changes: 0,
                 parallel,
-                next_ns: random.below(1_000_000),
+                next_ns: random.number() % 1_000_000,
                 gone_ns: None,
                 decisions: 0,
             }
@@ -208,7 +192,7 @@ fn step(
         Character::Garbage => {
             let first = SLOTS + index * SLOT;
             for word in &words[first + 1..first + SLOT] {
-                word.store(random.next(), Ordering::Relaxed);
+                word.store(random.number(), Ordering::Relaxed);
             }
             return;
         }
@@ -217,7 +201,7 @@ fn step(
                 activity: Activity::Region,
                 wanted: u32::MAX,
                 held: Cores::first(cores),
-                since_ns: random.next(),
+                since_ns: random.number(),
                 ..Claim::default()
             };
             slot.post(&claim, 1);
@@ -292,9 +276,9 @@ fn step(
     slot.post(&program.claim, program.changes);
     // Somebody else may write into any slot, too.
     if random.below(50) == 0 {
-        let at = SLOTS + random.below((words.len() - SLOTS) as u64) as usize;
+        let at = SLOTS + random.below(words.len() - SLOTS);
         if !(at - SLOTS).is_multiple_of(SLOT) {
-            words[at].store(random.next(), Ordering::Relaxed);
+            words[at].store(random.number(), Ordering::Relaxed);
         }
     }
 }
@@ -316,11 +300,13 @@ fn a_board_of_garbage_is_refused_or_used_within_its_bounds() {
             events: true,
         };
         let length = if seed % 3 == 0 {
-            random.below(300) as usize
+            random.below(300)
         } else {
             shape.words()
         };
-        let words: Vec<AtomicU64> = (0..length).map(|_| AtomicU64::new(random.next())).collect();
+        let words: Vec<AtomicU64> = (0..length)
+            .map(|_| AtomicU64::new(random.number()))
+            .collect();
         assert!(Board::open(&words).is_err());
         if length < shape.words() {
             assert!(Board::format(&words, shape, &[0, 1]).is_err());
@@ -329,7 +315,7 @@ fn a_board_of_garbage_is_refused_or_used_within_its_bounds() {
         Board::format(&words, shape, &[0, 1]).unwrap();
         for word in words.iter().skip(16) {
             if random.below(2) == 0 {
-                word.store(random.next(), Ordering::Relaxed);
+                word.store(random.number(), Ordering::Relaxed);
             }
         }
         let board = Board::open(&words).unwrap();
@@ -337,7 +323,7 @@ fn a_board_of_garbage_is_refused_or_used_within_its_bounds() {
         let beginning = Beginning {
             wanted: 8,
             expected_ns: None,
-            now_ns: random.next(),
+            now_ns: random.number(),
         };
         let decided = observer.decide(&board, &Claim::default(), &beginning, &mut Known(vec![], 0));
         assert!(decided.is_none_or(|cores| (2..=8).contains(&cores.len())));

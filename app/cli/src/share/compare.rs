@@ -4,7 +4,7 @@
 use super::{Outputs, Session, ShareError, SharedRun};
 use crate::args::Strategy;
 use crate::launch::{Ended, StopSignalsBlocked};
-use fathomp_bench::stats::{Interval, Resampler, geometric_mean, median, percentile_interval};
+use fathomp_stats::{Interval, Random, geometric_mean, median, percentile_interval};
 use fathomp_types::Ending;
 use serde::Serialize;
 
@@ -90,7 +90,7 @@ pub(crate) fn compare(
     let count = session.programs.len();
     let mut jobs: Vec<Job> = Strategy::ALL.map(Job::Together).to_vec();
     jobs.extend((0..count).map(Job::Alone));
-    let mut order = Resampler::new(SEED);
+    let mut order = Random(SEED);
     let mut samples = Vec::new();
     let all = repeat * jobs.len() as u32;
     for repetition in 0..repeat {
@@ -263,7 +263,7 @@ fn judge(programs: Vec<String>, repeat: u32, samples: Vec<Sample>) -> Comparison
 
 /// The median and its interval.
 fn estimate(values: &[f64]) -> Option<Estimate> {
-    let mut resampler = Resampler::new(SEED);
+    let mut resampler = Random(SEED);
     let replicates: Vec<f64> = (0..REPLICATES)
         .filter_map(|_| median(&resampler.draw(values)))
         .collect();

@@ -2,8 +2,8 @@
 //! state of its threads a difference lies.
 
 use fathomp_analysis::{Analysis, Region, SiteKind, State};
-use fathomp_bench::stats::{Interval, Resampler, median, percentile_interval};
 use fathomp_report::runtimes::{Column, Difference, Parts, Ratio, Row, Versus};
+use fathomp_stats::{Interval, Random, median, percentile_interval};
 use fathomp_types::units;
 
 /// Draws of each bootstrap interval.
@@ -150,7 +150,7 @@ fn row(
 /// The median of ratios of rounds, with its interval.
 fn ratio(ratios: &[f64]) -> Option<Ratio> {
     let value = median(ratios)?;
-    let mut resampler = Resampler::new(1);
+    let mut resampler = Random(1);
     let draws: Vec<f64> = (0..DRAWS)
         .filter_map(|_| median(&resampler.draw(ratios)))
         .collect();

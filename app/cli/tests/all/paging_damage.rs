@@ -2,7 +2,7 @@
 
 use crate::common::paging::{build, record};
 use crate::common::run;
-use fathomp_bench::stats::Resampler;
+use fathomp_stats::Random;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ fn recordings_with_flipped_bits_are_read_or_refused() {
     let directory = tempfile::tempdir().unwrap();
     let recording = recorded(directory.path(), &SAMPLED);
     let seed = 20_240_607;
-    let mut random = Resampler::new(seed);
+    let mut random = Random(seed);
     for file in files(&recording) {
         let whole = fs::read(&file).unwrap();
         if whole.is_empty() {

@@ -304,7 +304,7 @@ fn nothing_is_concluded_from_runs_that_died() {
         ),
         (
             "if (threads == 2) raise(15);",
-            "The run with 2 threads was stopped by SIGTERM",
+            "The run with 2 threads was stopped by signal 15 (SIGTERM)",
         ),
         (
             "return 124;",

@@ -428,7 +428,7 @@ mod tests {
     use super::*;
     use crate::runtimes::Difference;
     use crate::runtimes_page;
-    use fathomp_bench::stats::Interval;
+    use fathomp_stats::Interval;
 
     fn column(time_ns: f64, ratio: Option<(f64, f64, f64)>) -> Option<Seen> {
         Some(Seen {

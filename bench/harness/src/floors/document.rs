@@ -3,7 +3,7 @@
 use super::Extent;
 use crate::machine::Machine;
 use crate::prices::Estimate;
-use crate::stats::{Resampler, grouped_median, percentile_interval, quantile};
+use fathomp_stats::{Random, grouped_median, percentile_interval, quantile};
 use serde::Serialize;
 
 /// Name of the format.
@@ -187,7 +187,7 @@ pub(super) fn row(
 
 /// Nothing if the floor cannot be told from nothing.
 fn ratio(ours: &Side, floor: &Side) -> Option<Estimated> {
-    let mut resampler = Resampler::new(REPLICATES as u64);
+    let mut resampler = Random(REPLICATES as u64);
     let replicates: Vec<f64> = (0..REPLICATES)
         .filter_map(|_| {
             let ours = resampler.draw_grouped_median(&ours.processes)?;

@@ -2,7 +2,7 @@
 
 use super::published::{PublishedRow, published};
 use crate::machine::{Machine, processors};
-use crate::stats::{Interval, Resampler, median, percentile_interval};
+use fathomp_stats::{Interval, Random, median, percentile_interval};
 use serde::{Deserialize, Serialize};
 
 /// Name of the format.
@@ -186,7 +186,7 @@ impl Percent {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let interval = (ratios.len() > 1)
             .then(|| {
-                let mut resampler = Resampler::new(REPLICATES as u64);
+                let mut resampler = Random(REPLICATES as u64);
                 let replicates: Vec<f64> = (0..REPLICATES)
                     .filter_map(|_| median(&resampler.draw(&ratios)))
                     .collect();
@@ -326,7 +326,7 @@ fn row(subject: &Subject, rounds: &[Round], writer: &str) -> Option<Row> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::stats::quantile;
+    use fathomp_stats::quantile;
 
     fn run(wall_ms: u64, writer: Option<&str>) -> Run {
         Run {

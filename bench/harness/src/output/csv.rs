@@ -2,7 +2,8 @@
 
 use crate::result::Document;
 use crate::summary::Quantity;
-use crate::{moments::Moments, noise::undisturbed, stats::median};
+use crate::{moments::Moments, noise::undisturbed};
+use fathomp_stats::median;
 use std::fmt::Write as _;
 
 /// The columns. Values are in `unit`; times end in their unit; fields are empty

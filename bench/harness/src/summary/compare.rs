@@ -6,8 +6,8 @@
 
 use super::estimate::Evidence;
 use super::{ColumnFacts, Point, Quantity};
-use crate::stats::{Interval, geometric_mean, percentile_interval, quantile};
 use crate::suite::SuiteName;
+use fathomp_stats::{Interval, geometric_mean, percentile_interval, quantile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,10 +3,10 @@
 use super::Quantity;
 use crate::moments::{Moments, OverRuns};
 use crate::noise::undisturbed;
-use crate::stats::{
-    Interval, Resampler, Spread, grouped_median, percentile_interval, quantile, spread,
-};
 use crate::suite::{Case, Process, Row};
+use fathomp_stats::{
+    Interval, Random, Spread, grouped_median, percentile_interval, quantile, spread,
+};
 use serde::Serialize;
 
 /// Bootstrap replicates.
@@ -71,7 +71,7 @@ impl Evidence {
             }
         }
         let value = grouped_median(&groups)?;
-        let mut resampler = Resampler::new(seed);
+        let mut resampler = Random(seed);
         let replicates: Vec<f64> = (0..REPLICATES)
             .filter_map(|_| resampler.draw_grouped_median(&groups))
             .collect();

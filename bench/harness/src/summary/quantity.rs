@@ -108,7 +108,7 @@ impl Quantity {
     /// What a machine without other load would give: from the fastest tenth of
     /// the samples.
     pub(crate) fn quiet(self, row: &Row, case: &Case, processes: &[&Process]) -> Option<f64> {
-        use crate::stats::quantile;
+        use fathomp_stats::quantile;
         const FASTEST: f64 = 0.1;
         let all = |pick: fn(&Process) -> &Vec<f64>| -> Vec<f64> {
             processes

@@ -1,6 +1,7 @@
 //! Programs that are cut off or damaged, in many ways, each known by its number.
 
 use fathomp_cfg::{Effects, Flow, Image, ImageError};
+use fathomp_stats::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -43,18 +44,6 @@ fn look(data: Vec<u8>, what: &str) -> bool {
     let time = start.elapsed();
     assert!(time < Duration::from_secs(20), "{what} took {time:.1?}");
     true
-}
-
-/// Numbers that look random and are the same in each run (Marsaglia's xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
 }
 
 #[test]

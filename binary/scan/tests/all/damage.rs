@@ -3,6 +3,7 @@
 
 use fathomp_regions::{ReasonKind, Regions};
 use fathomp_scan::{scan, scan_bytes};
+use fathomp_stats::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -57,18 +58,6 @@ fn seeds(count: u64) -> std::ops::RangeInclusive<u64> {
     given.map_or(1..=count, |(from, to)| {
         from.parse().unwrap()..=to.parse().unwrap()
     })
-}
-
-/// Numbers that look random and are the same in each run (Marsaglia's xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound.max(1) as u64) as usize
-    }
 }
 
 #[test]

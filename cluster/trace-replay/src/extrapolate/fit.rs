@@ -5,6 +5,8 @@
 //! its neighbours' parts (c moves them by one), of the whole array and of one page
 //! (b and c are 0).
 
+use fathomp_stats::linear::solve;
+
 /// A law.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Law([f64; 3]);
@@ -46,18 +48,19 @@ impl Basis {
 impl Law {
     /// The law that fits best; none if what was observed does not tell.
     pub(super) fn fit(observed: &[Observed], basis: Basis) -> Option<Self> {
-        let mut rows = [[0.0; 4]; 3];
         let (_, terms) = basis.terms(0.0, 1.0);
+        let mut rows = vec![vec![0.0; terms + 1]; terms];
         for Observed { i, p, value } in observed {
             let (x, _) = basis.terms(*i, *p);
             for (row, of) in rows.iter_mut().zip(x) {
-                for (sum, x) in row.iter_mut().zip(x) {
-                    *sum += of * x;
+                for (sum, right) in row.iter_mut().zip(x[..terms].iter().chain([value])) {
+                    *sum += of * right;
                 }
-                row[3] += of * value;
             }
         }
-        solve(&mut rows, terms).map(Self)
+        let mut law = [0.0; 3];
+        law[..terms].copy_from_slice(&solve(rows)?);
+        Some(Self(law))
     }
 
     pub(super) fn at(&self, i: f64, p: f64) -> f64 {
@@ -69,34 +72,6 @@ impl Law {
     pub(super) fn part(&self, p: f64) -> f64 {
         (self.0[2].abs() / p).max(self.0[1].abs() / p)
     }
-}
-
-/// Solves linear equations, each a row with its right side behind it, by Gauss's
-/// elimination.
-fn solve(rows: &mut [[f64; 4]; 3], terms: usize) -> Option<[f64; 3]> {
-    for column in 0..terms {
-        let pivot = (column..terms)
-            .max_by(|a, b| rows[*a][column].abs().total_cmp(&rows[*b][column].abs()))?;
-        rows.swap(column, pivot);
-        if rows[column][column].abs() < 1e-9 {
-            return None;
-        }
-        let with = rows[column];
-        for row in rows.iter_mut().take(terms).skip(column + 1) {
-            let factor = row[column] / with[column];
-            for (value, with) in row.iter_mut().zip(with).skip(column) {
-                *value -= factor * with;
-            }
-        }
-    }
-    let mut solution = [0.0; 3];
-    for column in (0..terms).rev() {
-        let known: f64 = (column + 1..terms)
-            .map(|other| rows[column][other] * solution[other])
-            .sum();
-        solution[column] = (rows[column][3] - known) / rows[column][column];
-    }
-    Some(solution)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What was measured.
 
 use crate::profile::Profile;
-use fathomp_predict::quantile;
+use fathomp_stats::quantile;
 use serde::{Deserialize, Serialize};
 
 /// A region of a benchmark with its measured times.
@@ -39,8 +39,8 @@ impl Times {
     /// The time that stands for all: the median.
     #[must_use]
     pub fn typical(&self) -> Option<f64> {
-        let mut runs = self.runs_ns.clone();
-        (!runs.is_empty()).then(|| quantile(&mut runs, 0.5))
+        let runs = self.runs_ns.clone();
+        quantile(&runs, 0.5)
     }
 }
 

@@ -7,8 +7,8 @@ use super::statistics::{Rate, line, wilson};
 use crate::choose::Choosing;
 use crate::model::Constants;
 use crate::target::Target;
-use fathomp_predict::quantile;
 use fathomp_score::Change;
+use fathomp_stats::quantile;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -304,7 +304,7 @@ fn result(index: usize, cases: &[Judged], asked: &Asked<'_>) -> PredictorResult 
         lost += one.regret * least;
         best += least;
     }
-    let mut errors: Vec<f64> = said
+    let errors: Vec<f64> = said
         .iter()
         .map(|(case, one)| (one.speedup / case.speedup - 1.0).abs())
         .collect();
@@ -328,8 +328,8 @@ fn result(index: usize, cases: &[Judged], asked: &Asked<'_>) -> PredictorResult 
         silent: (cases.len() - said.len()) as u32,
         regret: if best > 0.0 { lost / best } else { 0.0 },
         regret_mean: regrets / said.len().max(1) as f64,
-        error_median: quantile(&mut errors, 0.5),
-        error_90: quantile(&mut errors, 0.9),
+        error_median: quantile(&errors, 0.5).unwrap_or_default(),
+        error_90: quantile(&errors, 0.9).unwrap_or_default(),
         too_many: misses()
             .filter(|(case, one)| predicted(one) > case.class)
             .count() as u32,

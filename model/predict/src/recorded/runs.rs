@@ -63,8 +63,8 @@ impl<'a> Group<'a> {
 
     /// The wall time that stands for all: the median.
     pub(crate) fn typical(&self) -> f64 {
-        let mut walls: Vec<f64> = self.runs.iter().map(|run| run.wall).collect();
-        crate::numeric::quantile(&mut walls, 0.5)
+        let walls: Vec<f64> = self.runs.iter().map(|run| run.wall).collect();
+        fathomp_stats::quantile(&walls, 0.5).unwrap_or_default()
     }
 }
 

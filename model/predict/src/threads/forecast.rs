@@ -5,8 +5,8 @@ use super::options::Options;
 use super::outcome::{Point, TermTime};
 use super::program::{ProgramModel, Terms1};
 use super::terms::{Term, Terms};
-use crate::numeric::{Random, quantile};
 use crate::recorded::{Group, Runs};
+use fathomp_stats::{Random, quantile};
 
 /// Fraction of outcomes the intervals are meant to hold.
 pub(super) const INTERVAL: f64 = 0.9;
@@ -93,8 +93,8 @@ impl<'a> Forecast<'a> {
             .map(|&threads| {
                 let terms = part(&self.central_at(threads));
                 let time: f64 = terms.iter().sum();
-                let mut times: Vec<f64> = self.replicates.iter().map(|m| sum(m, threads)).collect();
-                let mut speedups: Vec<f64> = times
+                let times: Vec<f64> = self.replicates.iter().map(|m| sum(m, threads)).collect();
+                let speedups: Vec<f64> = times
                     .iter()
                     .zip(&ones)
                     .map(|(time, one)| ratio(*one, *time))
@@ -104,11 +104,13 @@ impl<'a> Forecast<'a> {
                 Point {
                     threads,
                     time_ns: time,
-                    low_ns: quantile(&mut times, edge).min(time),
-                    high_ns: quantile(&mut times, 1.0 - edge).max(time),
+                    low_ns: quantile(&times, edge).unwrap_or_default().min(time),
+                    high_ns: quantile(&times, 1.0 - edge).unwrap_or_default().max(time),
                     speedup,
-                    speedup_low: quantile(&mut speedups, edge).min(speedup),
-                    speedup_high: quantile(&mut speedups, 1.0 - edge).max(speedup),
+                    speedup_low: quantile(&speedups, edge).unwrap_or_default().min(speedup),
+                    speedup_high: quantile(&speedups, 1.0 - edge)
+                        .unwrap_or_default()
+                        .max(speedup),
                     terms: Term::ALL
                         .into_iter()
                         .filter(|term| terms[*term as usize] > 0.0)

@@ -11,9 +11,9 @@ use super::peace;
 use super::program::Terms1;
 use super::terms::Term;
 use super::words;
-use crate::numeric::quantile;
 use crate::recorded::{Group, MOST_THREADS, PredictError, Runs};
 use fathomp_analysis::Analysis;
+use fathomp_stats::quantile;
 use std::collections::BTreeMap;
 
 /// Predicts how the program of these recordings scales.
@@ -241,12 +241,12 @@ fn region_predictions(
                 .groups
                 .iter()
                 .filter_map(|group| {
-                    let mut times: Vec<f64> = group
+                    let times: Vec<f64> = group
                         .runs
                         .iter()
                         .filter_map(|run| Some(run.regions.get(key)?.time))
                         .collect();
-                    (!times.is_empty()).then(|| (group.threads, quantile(&mut times, 0.5)))
+                    Some((group.threads, quantile(&times, 0.5)?))
                 })
                 .collect();
             let mut points = forecast.points(at, runs, &part);

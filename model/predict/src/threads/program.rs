@@ -2,8 +2,9 @@
 
 use super::model::{Choice, RegionModel, Setting};
 use super::terms::{Term, Terms};
-use crate::numeric::{Equation, Prior, Random, dot, explain, quantile};
+use crate::numeric::{Equation, Prior, dot, explain};
 use crate::recorded::{Group, Observed, Runs};
+use fathomp_stats::{Random, quantile};
 use std::collections::BTreeMap;
 
 /// A fitted program.
@@ -165,10 +166,10 @@ impl ProgramModel {
                 regions.insert(key.to_owned(), RegionModel::fit(&points, setting, choice));
             }
         }
-        let mut blocked: Vec<f64> = samples.iter().map(|one| one.serial_blocked).collect();
+        let blocked: Vec<f64> = samples.iter().map(|one| one.serial_blocked).collect();
         Self {
             serial,
-            serial_blocked: quantile(&mut blocked, 0.5),
+            serial_blocked: quantile(&blocked, 0.5).unwrap_or_default(),
             regions,
             drift: 0.0,
             largest: samples.last().map_or(1.0, |sample| sample.threads),

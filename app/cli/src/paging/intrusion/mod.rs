@@ -21,8 +21,8 @@ use crate::progress::Progress;
 use crate::voice::{Voice, print};
 use fathomp_bench::intrusion::{Document, INTRUSION_FILE, Subject, table};
 use fathomp_bench::machine::Machine;
-use fathomp_bench::stats::Resampler;
 use fathomp_runtime::Unpacked;
+use fathomp_stats::Random;
 use fathomp_types::Ending::Signalled;
 use place::Place;
 use runs::Runs;
@@ -57,7 +57,7 @@ pub(crate) fn measure(
         progress: &progress,
         stdin: Stdin::for_several_runs(spool.path().join("stdin")),
         writers: &writers,
-        order: Resampler::new(seed),
+        order: Random(seed),
         done: 0,
     };
     let taken = runs.take(rounds)?;

@@ -13,8 +13,8 @@ use crate::recording::{self, Destination, Extras, Request, Streams, Subject, Tea
 use crate::study::compare;
 use crate::voice::Voice;
 use fathomp_bench::intrusion::{Recorded, Round, Run};
-use fathomp_bench::stats::Resampler;
 use fathomp_runtime::Unpacked;
+use fathomp_stats::Random;
 use std::time::Duration;
 
 /// What all runs share.
@@ -27,7 +27,7 @@ pub(super) struct Runs<'a> {
     pub(super) progress: &'a Progress,
     pub(super) stdin: Repeatable,
     pub(super) writers: &'a [Prepared],
-    pub(super) order: Resampler,
+    pub(super) order: Random,
     /// Runs made so far.
     pub(super) done: usize,
 }

@@ -1,7 +1,8 @@
 //! What all regions have in common, and how to settle between explanations of them.
 
 use crate::machine::Machine;
-use crate::numeric::{Explanations, Random};
+use crate::numeric::Explanations;
+use fathomp_stats::Random;
 
 /// What all regions have in common.
 #[derive(Clone, Copy, Debug)]

@@ -8,27 +8,12 @@
 
 use super::{BROKER, Ledger, Node, Note, Posted, Settled};
 use fathomp_launch::names::TASK_SEEDS;
+use fathomp_stats::Random;
 use std::collections::{BTreeMap, VecDeque};
 
 const BARRIERS: u32 = 3;
 /// Far more steps than any run takes.
 const STEPS_MAX: u32 = 400_000;
-
-/// Numbers that look random (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
 
 #[derive(Clone, Copy)]
 enum Step {
