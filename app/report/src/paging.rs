@@ -2,8 +2,8 @@
 
 use crate::view::paging::choice;
 use fathomp_analysis::Machine;
-use fathomp_analysis::paging_faults::FaultFacts;
 use fathomp_bench::intrusion::Document;
+use fathomp_faults::FaultFacts;
 use fathomp_paging::TaskId;
 use fathomp_skyline::questions::pages::Advice;
 use fathomp_skyline::{Analysis, Bins, Lanes};

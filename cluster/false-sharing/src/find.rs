@@ -1,11 +1,11 @@
 //! Lines and their names to findings, ranked, with what mends them.
 
 use crate::LINE_BYTES;
-use crate::findings::{Evidence, Findings, Kind, RegionAtomics, SharedLine, Site};
 use crate::gather::{Block, Gathered};
 use crate::lines::{LineFacts, ReadFacts, words};
 use crate::log::{Frame, Region, Stop};
 use crate::mend;
+use fathomp_shared_lines::{Evidence, Findings, Kind, RegionAtomics, SharedLine, Site};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Source lines, regions and parts that are named of a finding.

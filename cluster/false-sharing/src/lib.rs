@@ -5,20 +5,18 @@
 //! * [`log`]: what a node notes, as a file.
 //! * [`gather`](fn@gather): the nodes' notes, phase by phase, to what happened to
 //!   each line.
-//! * [`find`]: lines and their names to [`Findings`], ranked, with what mends them.
+//! * [`find`]: lines and their names to [`Findings`](fathomp_shared_lines::Findings), ranked, with what mends them.
 //!
 //! Pure: what the program's file says comes in through traits.
 #![forbid(unsafe_code)]
 
 mod find;
-mod findings;
 mod gather;
 mod lines;
 pub mod log;
 mod mend;
 
 pub use find::{Names, Prices, Situation, Spot, find};
-pub use findings::{AtomicSite, Evidence, Findings, Kind, RegionAtomics, SharedLine, Site};
 pub use gather::{Gathered, Layout, gather};
 pub use lines::{LineFacts, ReadFacts};
 

@@ -1,6 +1,6 @@
 //! Sentences about shared lines.
 
-use crate::findings::{Evidence, Kind, SharedLine};
+use fathomp_shared_lines::{Evidence, Kind, SharedLine};
 
 /// "1 line", "2 lines".
 pub(crate) fn plural(number: u64, noun: &str) -> String {

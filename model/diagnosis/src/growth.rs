@@ -14,7 +14,7 @@ use crate::region::Seen;
 use crate::teams;
 use crate::waited::too_short;
 use fathomp_analysis::{Region, State};
-use fathomp_false_sharing::{self as sharing, SharedLine};
+use fathomp_shared_lines::{self as sharing, SharedLine};
 use fathomp_types::text;
 use fathomp_types::units::{duration, percent, plural, ratio};
 

@@ -2,9 +2,9 @@
 
 use fathomp_analysis::samples::Samples;
 use fathomp_analysis::{Analysis, Crowd};
-use fathomp_false_sharing::Findings;
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
+use fathomp_shared_lines::Findings;
 
 /// What to diagnose.
 #[derive(Clone, Copy, Debug)]

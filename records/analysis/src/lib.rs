@@ -29,7 +29,6 @@ mod efficiency;
 mod enclosing;
 mod facts;
 mod ledger;
-pub mod paging_faults;
 mod phases;
 mod problems;
 mod regions;

@@ -13,25 +13,25 @@ use std::path::{Path, PathBuf};
 const WINGS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("binary", &["core"]),
-    ("paging", &["core"]),
-    ("records", &["core", "binary", "paging"]),
-    ("openmp", &["core", "binary", "paging", "records"]),
+    ("records", &["core", "binary"]),
+    ("paging", &["core", "records"]),
+    ("openmp", &["core", "binary", "records", "paging"]),
     (
         "cluster",
-        &["core", "binary", "paging", "records", "openmp"],
+        &["core", "binary", "records", "paging", "openmp"],
     ),
-    ("model", &["core", "binary", "records", "cluster"]),
+    ("model", &["core", "binary", "records"]),
     ("bench", &["core", "cluster"]),
     (
         "app",
         &[
-            "core", "binary", "paging", "records", "openmp", "cluster", "model", "bench",
+            "core", "binary", "records", "paging", "openmp", "cluster", "model", "bench",
         ],
     ),
     (
         "testing",
         &[
-            "core", "binary", "paging", "records", "openmp", "cluster", "model", "bench", "app",
+            "core", "binary", "records", "paging", "openmp", "cluster", "model", "bench", "app",
         ],
     ),
 ];

@@ -8,11 +8,11 @@ use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
 use crate::sharing::{self, Request, SharingRun};
 use crate::voice::{self, Voice};
-use fathomp_false_sharing::Findings;
 use fathomp_launch::{OpenMp, of_this_process};
 use fathomp_predict::machine::Machine;
 use fathomp_report::text;
 use fathomp_runtime::Unpacked;
+use fathomp_shared_lines::Findings;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -34,7 +34,7 @@ struct Answer<'a> {
     /// What is wrong with the recording, beside the analysis's own problems.
     recording_problems: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    faults: Option<&'a fathomp_analysis::paging_faults::FaultFacts>,
+    faults: Option<&'a fathomp_faults::FaultFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     memory: Option<&'a MemoryCurve>,
     #[serde(skip_serializing_if = "<[Advice]>::is_empty")]

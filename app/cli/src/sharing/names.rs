@@ -3,8 +3,9 @@
 use fathomp_analysis::Place;
 use fathomp_analysis::symbols::{Active, Symbols, Variable, Variables, returns};
 use fathomp_false_sharing::log::{Frame, Region};
-use fathomp_false_sharing::{AtomicSite, Gathered, Layout, Names, RegionAtomics, Site, Spot};
+use fathomp_false_sharing::{Gathered, Layout, Names, Spot};
 use fathomp_rewriting::{Atomic, Code};
+use fathomp_shared_lines::{AtomicSite, RegionAtomics, Site};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

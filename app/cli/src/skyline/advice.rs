@@ -1,7 +1,7 @@
 //! Whether huge pages would help, and whether it would if the threads that use memory
 //! touched it first: from every page fault, and what one costs on this machine.
 
-use fathomp_analysis::paging_faults::{FaultFacts, MappingKind, MappingRow};
+use fathomp_faults::{FaultFacts, MappingKind, MappingRow};
 use fathomp_skyline::questions::pages::{
     Advice, FaultCosts, HUGE_BYTES, MappingFaults, PAGE_BYTES, advise,
 };
@@ -93,7 +93,7 @@ fn costs() -> Option<FaultCosts> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathomp_analysis::paging_faults::{FaultCounts, FirstTouches, ThreadFaults};
+    use fathomp_faults::{FaultCounts, FirstTouches, ThreadFaults};
 
     fn thread(thread: u32) -> ThreadFaults {
         ThreadFaults {

@@ -2,8 +2,8 @@
 //! recording cost. What cannot be read is said, and the rest is shown.
 
 use crate::paging::{Curve, MEMORY_FILE};
-use fathomp_analysis::paging_faults::{FaultFacts, fault_facts};
 use fathomp_bench::intrusion::{Document, INTRUSION_FILE};
+use fathomp_faults::{FaultFacts, fault_facts};
 use fathomp_paging::{DIRECTORY, faults};
 use fathomp_report::{MemoryCurve, MemoryRun};
 use serde::de::DeserializeOwned;

@@ -2,7 +2,7 @@
 //! and what is said where the kernel tells nothing.
 
 use crate::common::{self, Ended, compile, fathomp, finish};
-use fathomp_analysis::paging_faults::{FaultFacts, MappingKind, fault_facts};
+use fathomp_faults::{FaultFacts, MappingKind, fault_facts};
 use fathomp_paging::faults::{FILE, read};
 use fathomp_paging::reader::Recording;
 use fathomp_requirements::{Forbidden, if_permitted};

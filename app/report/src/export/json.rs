@@ -3,8 +3,8 @@
 use crate::Input;
 use fathomp_analysis::Analysis;
 use fathomp_diagnosis::{Cause, Verdict};
-use fathomp_false_sharing::Findings;
 use fathomp_predict::Prediction;
+use fathomp_shared_lines::Findings;
 use serde::Serialize;
 use std::io::Write;
 use thiserror::Error;

@@ -2,7 +2,7 @@
 
 use super::{Grid, WIDTH_MIN, printable, wrapped};
 use crate::units::{NOTHING, count, duration, plural};
-use fathomp_false_sharing::{Findings, Kind, SharedLine, Site};
+use fathomp_shared_lines::{Findings, Kind, SharedLine, Site};
 
 /// Before explanations.
 const INDENT: &str = "  ";

@@ -3,7 +3,7 @@
 use super::table::{Cell, Column, Row, Table};
 use super::{regions, words};
 use crate::units;
-use fathomp_false_sharing::{Findings, Kind, SharedLine, Site};
+use fathomp_shared_lines::{Findings, Kind, SharedLine, Site};
 use serde::Serialize;
 
 /// Rows beyond this are left to the exports.

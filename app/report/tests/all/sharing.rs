@@ -1,7 +1,7 @@
 //! What threads share, on a page and on a terminal.
 
-use fathomp_false_sharing::{Evidence, Findings, Kind, SharedLine, Site};
 use fathomp_report::{Input, page, text};
+use fathomp_shared_lines::{Evidence, Findings, Kind, SharedLine, Site};
 
 fn findings(name: &str) -> Findings {
     let site = |line| Site {

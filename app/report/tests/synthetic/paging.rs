@@ -2,8 +2,8 @@
 //! tasks fault, read, exchange and wait.
 
 use super::HOSTILE;
-use fathomp_analysis::paging_faults::fault_facts;
 use fathomp_bench::intrusion::Document;
+use fathomp_faults::fault_facts;
 use fathomp_paging::faults::{
     Fault, FaultEvent, FaultsFile, FaultsNote, FaultsWriter, Found, Mapping,
 };

@@ -4,7 +4,7 @@
 use fathomp_analysis::testing::{Script, Work};
 use fathomp_analysis::{Analysis, Lines, Options, State, analyse};
 use fathomp_diagnosis::{Cause, Input, Kind, diagnose};
-use fathomp_false_sharing::{Findings, SharedLine, Site};
+use fathomp_shared_lines::{Findings, SharedLine, Site};
 use std::path::Path;
 
 const REGION: u64 = 0x1200;

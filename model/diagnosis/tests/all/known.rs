@@ -5,8 +5,8 @@ use fathomp_analysis::{
     Analysis, BarrierWaitCauses, Crowd, Decided, Decider, Options, State, analyse,
 };
 use fathomp_diagnosis::{Basis, Cause, Diagnosis, Input, Kind, diagnose};
-use fathomp_false_sharing::{Evidence, Findings, SharedLine};
 use fathomp_predict::machine::{Bandwidth, Machine};
+use fathomp_shared_lines::{Evidence, Findings, SharedLine};
 use fathomp_trace::model::{Pace, PieceTimes};
 use fathomp_trace::record::Record;
 
@@ -50,7 +50,7 @@ pub(crate) fn first(diagnosis: &Diagnosis) -> Kind {
 /// A line that two threads write.
 pub(crate) fn hits() -> SharedLine {
     SharedLine {
-        kind: fathomp_false_sharing::Kind::False,
+        kind: fathomp_shared_lines::Kind::False,
         name: "hits".to_owned(),
         parts: vec!["hits[0]".to_owned(), "hits[1]".to_owned()],
         offset: 0,

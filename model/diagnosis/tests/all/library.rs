@@ -4,7 +4,7 @@ use crate::known::{facts_of_growth, hits, machine};
 use fathomp_analysis::Analysis;
 use fathomp_analysis::samples::{RegionSamples, Samples, Spot};
 use fathomp_diagnosis::{Cause, Input, Kind, diagnose};
-use fathomp_false_sharing::{Findings, SharedLine};
+use fathomp_shared_lines::{Findings, SharedLine};
 
 fn spot(function: &str, within: &[&str], times: u64, asleep: u64) -> Spot {
     Spot {

@@ -2,7 +2,7 @@
 
 use crate::room;
 use crate::target::{Said, Shape, Target, about, check_sentence};
-use fathomp_analysis::paging_faults::fault_facts;
+use fathomp_faults::fault_facts;
 use fathomp_paging::faults::{FaultEvent, FaultsFile, FaultsNote, FaultsWriter, Mapping};
 use fathomp_paging::reader::{Recording, View};
 use fathomp_paging::setup::{SETUP_FILE, Setup};

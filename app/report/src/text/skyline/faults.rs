@@ -5,7 +5,7 @@ use crate::PagingFacts;
 use crate::text::{Grid, printable, wrapped};
 use crate::units::{NOTHING, percent, short_count};
 use crate::view::paging::faults::{KINDS, sentences};
-use fathomp_analysis::paging_faults::{FaultCounts, FaultFacts};
+use fathomp_faults::{FaultCounts, FaultFacts};
 
 /// Source lines that are listed.
 const LINES_MAX: usize = 8;

@@ -5,7 +5,7 @@ use crate::PagingFacts;
 use crate::units::{self, count, duration, percent};
 use crate::view::table::{Cell, Column, MeterBar, Row, Table};
 use crate::view::words::{bound, shorten};
-use fathomp_analysis::paging_faults::{FaultCounts, FaultFacts, MappingKind, MappingRow};
+use fathomp_faults::{FaultCounts, FaultFacts, MappingKind, MappingRow};
 use fathomp_skyline::questions::pages::Advice;
 use serde::Serialize;
 

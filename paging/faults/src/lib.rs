@@ -5,6 +5,7 @@
 //! mappings: not when one goes away, but when memory is mapped again. A page of which a
 //! program tells the kernel that it is no longer needed (`madvise`) and which it touches
 //! again counts as repeated.
+#![forbid(unsafe_code)]
 
 mod facts;
 mod heat;

@@ -1,7 +1,7 @@
 //! Replays what happened, to say of each fault what it was.
 
-use super::facts::MappingKind;
-use super::space::{MapId, NameId, Piece, Space, kind};
+use crate::facts::MappingKind;
+use crate::space::{MapId, NameId, Piece, Space, kind};
 use fathomp_paging::faults::{Fault, FaultEvent, Found};
 use std::collections::HashMap;
 

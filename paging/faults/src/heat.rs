@@ -1,8 +1,8 @@
 //! Faults by time and address.
 
-use super::facts::{Heat, HeatRow};
-use super::replay::{Judged, PAGE, Replay};
-use super::space::MapId;
+use crate::facts::{Heat, HeatRow};
+use crate::replay::{Judged, PAGE, Replay};
+use crate::space::MapId;
 use std::collections::HashMap;
 
 /// Columns of the picture.

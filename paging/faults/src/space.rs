@@ -1,6 +1,6 @@
 //! What the addresses of a process mean, from one moment to the next.
 
-use super::facts::MappingKind;
+use crate::facts::MappingKind;
 use fathomp_paging::faults::Mapping;
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! From places in files to lines and variables.
 
-use crate::facts::Place;
-use crate::symbols::{Symbols, Variables};
+use fathomp_analysis::Place;
+use fathomp_analysis::symbols::{Symbols, Variables};
 use object::{Object, ObjectSegment};
 use std::collections::HashMap;
 use std::fs::File;

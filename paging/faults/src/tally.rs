@@ -1,12 +1,13 @@
 //! Sums of judged faults.
 
-use super::facts::{
+use crate::facts::{
     FaultCounts, FaultFacts, FirstTouches, LineRow, MappingKind, MappingRow, ThreadFaults,
     TouchRow, VariableRow,
 };
-use super::names::Names;
-use super::replay::{FaultKind, InFile, Judged, PAGE, Replay};
-use super::space::MapId;
+use crate::names::Names;
+use crate::replay::{FaultKind, InFile, Judged, PAGE, Replay};
+use crate::space::MapId;
+use fathomp_analysis::Place;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
@@ -161,10 +162,10 @@ impl Tally {
         for (code, counts) in &self.code {
             let place = match code {
                 Some(code) => names.line(Path::new(replay.name(code.name)), code.offset),
-                None => crate::facts::Place {
+                None => Place {
                     label: "code that belongs to no file".to_owned(),
                     short: "no file".to_owned(),
-                    ..crate::facts::Place::default()
+                    ..Place::default()
                 },
             };
             let row = rows.entry(place.label.clone()).or_insert_with(|| LineRow {

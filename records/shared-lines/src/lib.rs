@@ -1,4 +1,7 @@
-//! What was found, as other tools read it.
+//! Cache lines that threads share, as other tools read them.
+//!
+//! Plain data: who finds them and who shows or weighs them need nothing else of each other.
+#![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 

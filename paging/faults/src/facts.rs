@@ -1,6 +1,6 @@
 //! What is known of a program's page faults.
 
-use crate::facts::Place;
+use fathomp_analysis::Place;
 use serde::Serialize;
 
 /// Kinds of memory.
