@@ -26,7 +26,6 @@ pub mod result;
 pub mod run;
 pub mod runtime;
 pub mod settings;
-pub mod simulated;
 pub mod suite;
 pub mod summary;
 pub mod synthetic;

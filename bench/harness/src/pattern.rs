@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 /// Bytes of what is added to and read.
-pub(crate) const WORD_BYTES: u64 = 4;
+pub const WORD_BYTES: u64 = 4;
 
 /// What MCBENCH does with its array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

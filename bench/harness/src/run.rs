@@ -339,7 +339,11 @@ impl Plan {
 }
 
 /// The cases of `rows` that are wanted, of the programs' short lists of values or the long ones.
-pub(crate) fn choose(
+///
+/// # Errors
+///
+/// If there are none, or one that was named is not there.
+pub fn choose(
     suite: SuiteName,
     rows: &[Row],
     choice: &Choice,
@@ -543,7 +547,8 @@ impl Lane {
 }
 
 /// Nanoseconds since the Unix epoch.
-pub(crate) fn now_unix_ns() -> u64 {
+#[must_use]
+pub fn now_unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
@@ -551,7 +556,8 @@ pub(crate) fn now_unix_ns() -> u64 {
 }
 
 /// Twelve digits that no other measurement has.
-pub(crate) fn identity(host: &str, began_unix_ns: u64) -> String {
+#[must_use]
+pub fn identity(host: &str, began_unix_ns: u64) -> String {
     let text = format!("{host} {began_unix_ns} {}", std::process::id());
     let digest = Sha256::digest(text.as_bytes());
     digest

@@ -22,11 +22,18 @@ use fathomp_protocols::{Access, Area, PageRange, Placement};
 use fathomp_types::{NodeId, PageId};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
 
 /// Name of the schema.
 pub const SCHEMA: &str = "fathomp.accesses";
 /// The version that is written and understood.
 pub const VERSION: u32 = 1;
+
+/// The file of accesses in a recording.
+#[must_use]
+pub fn of_recording(recording: &Path) -> PathBuf {
+    recording.join("accesses.jsonl")
+}
 
 /// Accesses cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -11,5 +11,5 @@ mod permits;
 
 pub use accesses::{Accesses, End, Run, Step, Thread};
 pub use check::AccessError;
-pub use file::{ReadError, SCHEMA, VERSION, Writer, read, read_cut, write};
+pub use file::{ReadError, SCHEMA, VERSION, Writer, of_recording, read, read_cut, write};
 pub use permits::{Permit, Permits};

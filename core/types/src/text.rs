@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+/// Width for a file or a pipe: tables have all their columns, and sentences are broken as on a
+/// terminal of 100 columns.
+pub const NO_TERMINAL: usize = 1 << 16;
+
 /// `text` with at most `limit` characters: a long one keeps its beginning and
 /// its end, where names differ.
 #[must_use]

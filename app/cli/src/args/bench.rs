@@ -1,10 +1,11 @@
 //! `fathomp bench`.
 
-use super::cluster::protocols;
-use super::{HomesName, Net, OnHosts, ThreadList};
+use super::{Net, OnHosts, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
 use fathomp_bench::settings::{Affinity, WaitPolicy};
 use fathomp_bench::suite::SuiteName;
+use fathomp_cluster_commands::args::HomesName;
+use fathomp_console::args::protocols;
 use fathomp_launch::Protocol;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use super::net::Net;
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use fathomp_console::args::protocols;
 use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, NODES_MAX, Protocol};
 
 /// On how many processes, and how they share memory.
@@ -45,20 +45,6 @@ impl Cluster {
         dsm_plain: false,
         net: None,
     };
-}
-
-/// The protocols of distributed shared memory, as an option's values.
-pub(super) fn protocols() -> impl TypedValueParser<Value = Protocol> {
-    let described = |protocol: &Protocol| {
-        PossibleValue::new(protocol.name()).help(match protocol {
-            Protocol::Home => "Every page has a home, to which nodes send what they changed",
-            Protocol::Homeless => {
-                "Nodes that wrote a page hold their changes until another node asks for them"
-            }
-        })
-    };
-    let names = PossibleValuesParser::new(Protocol::ALL.iter().map(described));
-    names.try_map(|name| Protocol::of_name(&name).ok_or("it is no protocol"))
 }
 
 /// How accesses to pages that are not there are noticed.

@@ -5,62 +5,47 @@ mod advise;
 mod bench;
 mod calibrate;
 mod cluster;
-mod collect;
 mod groups;
 mod hosts;
 mod install;
 mod label;
-mod lists;
 mod net;
 mod pages;
-mod paging;
 mod predict;
-mod program;
-mod quantities;
 mod regions;
-mod runtime;
 mod scan;
 mod share;
-mod sharing;
-mod simulate;
-mod skyline;
 mod study;
 mod teams;
 mod uses;
 pub(crate) mod workload;
-mod writers;
 
 use clap::{Args, Parser, Subcommand};
+use fathomp_cluster_commands::args::{Sharing, Simulate};
+use fathomp_paging_commands::args::{Collect, Paging, Skyline};
 use std::path::PathBuf;
 
 pub(crate) use advise::Advise;
 pub(crate) use bench::{Bench, FormatArg};
 pub(crate) use calibrate::Calibrate;
 pub(crate) use cluster::{Cluster, Faults};
-pub(crate) use collect::Collect;
+pub(crate) use fathomp_console::args::{
+    Family, Program, RuntimeArg, RuntimeList, Size, ThreadCount, ThreadList,
+};
 pub(crate) use groups::grouped;
-pub(crate) use hosts::{NotOnHosts, OnHosts, Transport, WireFloor};
+pub(crate) use hosts::{OnHosts, Transport, WireFloor};
 pub(crate) use install::{Completions, Man};
 pub(crate) use label::Label;
-pub(crate) use lists::{ThreadCount, ThreadList};
 pub(crate) use net::Net;
 pub(crate) use pages::with_examples;
-pub(crate) use paging::Paging;
 pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName};
-pub(crate) use program::Program;
-pub(crate) use quantities::{SampleInterval, Size};
 pub(crate) use regions::Regions;
-pub(crate) use runtime::{Family, RuntimeArg, RuntimeList};
 pub(crate) use scan::Scan;
 pub(crate) use share::{Share, Strategy};
-pub(crate) use sharing::{LIMIT_S, Sharing, nodes_for};
-pub(crate) use simulate::{FaultPrice, HomesName, PageSizes, Simulate};
-pub(crate) use skyline::{Axis, Skyline};
 pub(crate) use study::Study;
 pub(crate) use teams::Teams;
 pub(crate) use uses::unused;
 pub(crate) use workload::Workload;
-pub(crate) use writers::{WriterList, WriterName};
 
 /// Tells what an OpenMP program costs and how far it will scale, from the
 /// program as it is.

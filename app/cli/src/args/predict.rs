@@ -1,9 +1,10 @@
 //! `fathomp predict`.
 
-use super::cluster::protocols;
-use super::workload::{Making, Names, Seconds};
+use super::workload::{Making, Names};
 use super::{OnHosts, ThreadCount, ThreadList};
 use clap::{ArgGroup, Args, ValueEnum};
+use fathomp_console::args::Seconds;
+use fathomp_console::args::protocols;
 use fathomp_predict::prices::Protocol;
 use fathomp_predict::published::F;
 use fathomp_workloads::Class;

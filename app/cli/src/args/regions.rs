@@ -1,7 +1,7 @@
 //! `fathomp regions`.
 
-use super::workload::Seconds;
 use clap::Args;
+use fathomp_console::args::Seconds;
 use std::path::PathBuf;
 
 /// `fathomp regions`.

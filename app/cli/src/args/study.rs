@@ -1,8 +1,8 @@
 //! `fathomp study`.
 
-use super::cluster::protocols;
 use super::{OnHosts, Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList};
 use clap::{ArgGroup, Args};
+use fathomp_console::args::protocols;
 use fathomp_launch::Protocol;
 use std::path::PathBuf;
 

@@ -1,12 +1,13 @@
 //! `fathomp workload`: which programs, how large, how built.
 
-use super::{Cluster, NotOnHosts, ThreadCount, ThreadList};
+use super::{Cluster, ThreadCount, ThreadList};
 use clap::{Args, Subcommand, ValueEnum};
+use fathomp_cluster_commands::args::NotOnHosts;
+use fathomp_console::args::Seconds;
 use fathomp_workloads::{Class, Suite, UnknownWorkload, catalogue, find};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 /// `fathomp workload`.
 #[derive(Args, Debug)]
@@ -209,10 +210,6 @@ pub(crate) struct One(pub(crate) fathomp_workloads::Workload);
 #[derive(Clone, Debug)]
 pub(crate) struct Names(pub(crate) Vec<fathomp_workloads::Workload>);
 
-/// A length of time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seconds(pub(crate) Duration);
-
 /// The text stands for no such thing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NameError {
@@ -220,8 +217,6 @@ pub(crate) enum NameError {
     Workload(#[from] UnknownWorkload),
     #[error("there is no suite \"{0}\": the suites are npb, polybench, patterns and tasks")]
     Suite(String),
-    #[error("\"{0}\" is not a number of seconds: give one from 0.001 to 1000000")]
-    Seconds(String),
 }
 
 fn suite(text: &str) -> Option<Suite> {
@@ -258,18 +253,6 @@ impl FromStr for Names {
             return Ok(Self(all));
         }
         Ok(Self(vec![find(text)?]))
-    }
-}
-
-impl FromStr for Seconds {
-    type Err = NameError;
-
-    fn from_str(text: &str) -> Result<Self, NameError> {
-        text.parse()
-            .ok()
-            .filter(|seconds| (0.001..=1e6).contains(seconds))
-            .map(|seconds| Self(Duration::from_secs_f64(seconds)))
-            .ok_or_else(|| NameError::Seconds(text.to_owned()))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::probe::{self, Measured};
 use crate::failure::Failure;
-use crate::launch::{Capture, Stderr, Stdin, Stdout};
+use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program::Program;
 use crate::recording::{self, Conditions, Destination, Request, Streams, Subject, Teams};
 use fathomp_analysis::EventCosts;
@@ -44,7 +44,7 @@ pub(super) fn measure(unpacked: &Unpacked, plain: &Measured) -> Option<EventCost
 
 fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
     let scratch = tempfile::tempdir().map_err(|error| Failure::new(error.to_string()))?;
-    let capture = Capture::of(&Stdout::Discard);
+    let capture = Stdout::Discard.captured();
     let program = Program {
         path: unpacked.probe.clone(),
         command: probe::arguments(&unpacked.probe, 1, 1)

@@ -19,7 +19,7 @@ use probe::Measured;
 use settle::Settled;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub(crate) use cluster::{ClusterError, cluster, sizes, steps};
+pub(crate) use cluster::{cluster, sizes, steps};
 pub(crate) use probe::ProbeError;
 
 /// Main memory is measured with arrays this many times the last cache.

@@ -1,15 +1,16 @@
 //! `fathomp bench mcbench --simulated`: what it takes on clusters that are not there.
 
 use super::bench_parts::{choice, column_name, compilers, programs};
-use super::simulate::Priced;
-use crate::args::{Bench, HomesName, ThreadList};
+use crate::args::{Bench, ThreadList};
 use crate::failure::{Failure, exit};
 use crate::progress::Progress;
 use crate::voice::Voice;
 use fathomp_bench::result::Document;
 use fathomp_bench::settings::Settings;
-use fathomp_bench::simulated::{self, Plan, Way};
 use fathomp_bench::suite::{Row, SuiteName};
+use fathomp_cluster_commands::Priced;
+use fathomp_cluster_commands::args::HomesName;
+use fathomp_cluster_commands::simulated::{self, Plan, Way};
 use fathomp_launch::{DIFF_MEMORY_MIB, Protocol};
 use fathomp_predict::prices::Cluster;
 use std::path::Path;

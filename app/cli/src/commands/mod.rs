@@ -6,13 +6,13 @@ mod bench_dsm;
 mod bench_parts;
 mod bench_simulated;
 mod calibrate;
-mod collect;
 mod completions;
 mod doctor;
 mod evaluate;
 mod forecast;
 mod host_agent;
 mod man;
+mod measure_intrusion;
 mod overheads;
 mod predict;
 mod predict_hosts;
@@ -24,8 +24,6 @@ mod runtime_path;
 mod scan;
 mod share;
 mod sharing;
-mod simulate;
-mod skyline;
 mod study;
 mod study_end;
 mod study_hosts;
@@ -34,8 +32,8 @@ mod workload;
 
 use crate::args::{Arguments, Command, unused};
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch;
 use crate::voice::Voice;
+use crate::{launch, paging};
 use clap::ArgMatches;
 
 /// Carries out what the user asked for.
@@ -56,9 +54,9 @@ pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
         Command::Regions(plan) => regions::regions(&plan, voice),
         Command::Advise(plan) => advise::advise_on(&plan, voice),
         Command::Predict(plan) => predict::predict(&plan, voice),
-        Command::Simulate(plan) => simulate::simulate(&plan, voice),
+        Command::Simulate(plan) => fathomp_cluster_commands::simulate(&plan, voice),
         Command::Scan(plan) => scan::scan(&plan, voice),
-        Command::Skyline(plan) => skyline::skyline(&plan, voice),
+        Command::Skyline(plan) => paging::skyline(&plan, voice),
         Command::Report(plan) => report::report(&plan, voice),
         Command::Bench(plan) => bench::bench(&plan, voice),
         Command::Doctor => doctor::doctor(voice),
@@ -66,7 +64,7 @@ pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
         Command::Share(plan) => share::share(&plan, voice),
         Command::Sharing(plan) => sharing::sharing(&plan, voice),
         Command::Record(plan) => record::record(&plan, voice),
-        Command::Collect(plan) => collect::collect(&plan, voice),
+        Command::Collect(plan) => paging::collect(&plan, voice),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
         Command::Workload(plan) => workload::workload(&plan, voice),
         Command::Completions(plan) => completions::completions(plan, voice),

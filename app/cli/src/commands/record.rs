@@ -1,5 +1,6 @@
 //! `fathomp record`: one run, one recording; or several runs with less and less memory.
 
+use super::measure_intrusion::measure_intrusion;
 use crate::args::{Record, Size, ThreadCount};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host::pace;
@@ -95,8 +96,8 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     if let (Some(rounds), Some(paging)) = (plan.paging.measure_intrusion, &paging) {
-        return paging::measure_intrusion(plan, rounds, paging, &program, &unpacked, voice)
-            .map_err(launcher);
+        let measured = measure_intrusion(plan, rounds, paging, (&program, &unpacked), voice);
+        return measured.map_err(launcher);
     }
     let runtime = Watched::prepare(&plan.runtime, &program, &unpacked)
         .map_err(|error| Failure::of(&error).with_code(exit::USAGE))?;
@@ -230,10 +231,12 @@ fn with_less_memory(
     let spool = tempfile::NamedTempFile::new()
         .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
     let stdin = Stdin::for_several_runs(spool.path().to_owned());
-    let first = memory.run(None, |group| {
+    let seen = |recorded: &Recorded| (recorded.ended, recorded.page_ins);
+    let first = |group: &Group| {
         let stdout = Stdout::for_voice(voice);
         job.run(output, Some(group), stdin.for_run(true), stdout)
-    })?;
+    };
+    let first = memory.run(None, first, seen)?;
     for &limit in limits {
         let stopped = first.ended.interrupted.is_some() || memory.is_asked_to_stop();
         if stopped {
@@ -242,14 +245,11 @@ fn with_less_memory(
         }
         voice.say(format!("once more, with {} of memory", Size(limit)));
         let directory = of_limit(output, limit)?;
-        memory.run(Some(limit), |group| {
-            job.run(
-                &directory,
-                Some(group),
-                stdin.for_run(false),
-                Stdout::Discard,
-            )
-        })?;
+        let again = |group: &Group| {
+            let stdin = stdin.for_run(false);
+            job.run(&directory, Some(group), stdin, Stdout::Discard)
+        };
+        memory.run(Some(limit), again, seen)?;
     }
     let curve = memory.curve();
     let json = serde_json::to_vec_pretty(&curve)?;

@@ -2,7 +2,6 @@
 
 use super::overheads;
 use crate::args::Regions;
-use crate::args::workload::Seconds;
 use crate::failure::{Failure, Outcome};
 use crate::voice::Voice;
 use crate::{evidence, output};
@@ -11,6 +10,7 @@ use fathomp_analysis::{
     Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts,
     Region, ThreadRow, Times, WaitRow,
 };
+use fathomp_console::args::Seconds;
 use fathomp_predict::counts::Counted;
 use fathomp_report::export::{self, PerfettoOptions};
 use fathomp_report::text::{self, RegionOptions};

@@ -3,8 +3,8 @@
 use crate::args::{Label, Report};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
+use crate::paging;
 use crate::progress::slowly;
-use crate::skyline::{self, Opened};
 use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
 use fathomp_analysis::Analysis;
@@ -14,7 +14,6 @@ use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::prices::Cluster;
 use fathomp_report::{Input, PagingFacts};
-use fathomp_skyline::Settings;
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -139,25 +138,24 @@ fn with_paging(
     notes: &mut Vec<String>,
 ) -> Result<(Vec<PathBuf>, Option<PagingFacts>), Failure> {
     let mut recordings = Vec::new();
-    let mut paging = None;
+    let mut shown = None;
     for input in &plan.inputs {
         for recording in study::recordings_in(input)? {
-            let is_there = skyline::is_there(&recording);
-            if is_there && paging.is_some() {
+            let is_there = paging::is_there(&recording);
+            if is_there && shown.is_some() {
                 notes.push(format!(
                     "Of several recordings with paging, that of {} is not shown; make a page of it alone.",
                     recording.display()
                 ));
             } else if is_there {
-                let opened = Opened::new(&recording)?;
-                paging = Some(opened.facts(&Settings::default())?);
+                shown = Some(paging::facts(&recording)?);
             }
             if !is_there || evidence::has_regions(&recording) {
                 recordings.push(recording);
             }
         }
     }
-    Ok((recordings, paging))
+    Ok((recordings, shown))
 }
 
 /// What the published models say of recordings on nodes, with the prices of the cluster

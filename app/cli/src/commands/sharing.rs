@@ -1,13 +1,14 @@
 //! `fathomp sharing`: which variables and cache lines threads share.
 
-use crate::args::{Sharing, ThreadCount, nodes_for};
+use crate::args::ThreadCount;
 use crate::calibrate;
 use crate::failure::{Failure, Outcome, exit};
 use crate::host;
-use crate::launch::{Stderr, Stdin, Stdout};
+use crate::launch::{Stderr, Stdin, Stdout, Streams};
 use crate::program;
-use crate::sharing::{self, Request, SharingRun};
 use crate::voice::{self, Voice};
+use fathomp_cluster_commands::args::{Sharing, nodes_for};
+use fathomp_cluster_commands::sharing::{self, Request, SharingRun};
 use fathomp_launch::{OpenMp, of_this_process};
 use fathomp_predict::machine::Machine;
 use fathomp_report::text;
@@ -42,9 +43,11 @@ pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
         nodes,
         limit_s: plan.timeout,
         machine: machine.as_ref(),
-        stdin: Stdin::Inherit,
-        stdout: Stdout::for_voice(voice),
-        stderr: Stderr::Inherit,
+        streams: Streams {
+            stdin: Stdin::Inherit,
+            stdout: Stdout::for_voice(voice),
+            stderr: Stderr::Inherit,
+        },
     })
     .map_err(launcher)?;
     tell(plan, &looked, voice)?;

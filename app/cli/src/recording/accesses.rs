@@ -18,7 +18,7 @@ pub(crate) enum Of {
 
 /// The file in a recording.
 pub(crate) fn file(recording: &Path) -> PathBuf {
-    recording.join("accesses.jsonl")
+    fathomp_access_trace::of_recording(recording)
 }
 
 /// A node's part of it.

@@ -6,9 +6,8 @@ mod request;
 mod silence;
 pub(crate) mod watch;
 
-pub(crate) use request::{
-    Conditions, Destination, Extras, Request, Streams, Subject, Teams, needs_runtime,
-};
+pub(crate) use fathomp_console::launch::Streams;
+pub(crate) use request::{Conditions, Destination, Extras, Request, Subject, Teams, needs_runtime};
 
 use crate::args::ThreadCount;
 use crate::failure::Failure;

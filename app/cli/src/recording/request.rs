@@ -2,11 +2,11 @@
 
 use super::accesses;
 use crate::args::{Cluster, ThreadCount};
-use crate::launch::{Stderr, Stdin, Stdout};
 use crate::paging;
 use crate::program::Program;
 use crate::runtimes::Watched;
 use crate::teams::Decided;
+use fathomp_console::launch::Streams;
 use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
@@ -78,14 +78,6 @@ impl<'a> Destination<'a> {
             max_bytes,
         }
     }
-}
-
-/// The program's standard streams.
-#[derive(Clone, Debug)]
-pub(crate) struct Streams {
-    pub(crate) stdin: Stdin,
-    pub(crate) stdout: Stdout,
-    pub(crate) stderr: Stderr,
 }
 
 /// How many threads there are, and where.

@@ -2,22 +2,23 @@
 //! them, and one on nodes that looks for shared cache lines.
 
 use super::team::Team;
-use super::{SAMPLES, SHARING, Study, compare, whereabouts};
-use crate::args::{Cluster, LIMIT_S, Study as Plan, ThreadCount, nodes_for};
+use super::{SAMPLES, SHARING, Study, whereabouts};
+use crate::args::{Cluster, Study as Plan, ThreadCount};
 use crate::failure::{Failure, exit};
 use crate::hosts::Across;
-use crate::launch::{self, Capture, Ended, Launch, Printed, Repeatable, Stderr, Stdout};
+use crate::launch::{self, Ended, Launch, Printed, Repeatable, Stderr, Stdout};
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::recording::{self, Conditions, Destination, Recorded, Request, Streams, Subject, Teams};
 use crate::runtimes::Watched;
 use crate::voice::Voice;
-use crate::{evidence, host, output, sharing};
+use crate::{compare, evidence, host, output};
 use fathomp_analysis::Analysis;
 use fathomp_analysis::samples::Samples;
+use fathomp_cluster_commands::args::{LIMIT_S, nodes_for};
+use fathomp_cluster_commands::sharing;
 use fathomp_diagnosis::{Diagnosis, Kind};
 use fathomp_predict::machine::Machine;
-use fathomp_rewriting::Code;
 use fathomp_runtime::Unpacked;
 use fathomp_shared_lines::Findings;
 use fathomp_trace::model::Output;
@@ -307,7 +308,7 @@ impl Job<'_> {
         let disturbed = runs.analyses.iter().any(|one| {
             one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal
         });
-        let worthwhile = open || (disturbed && has_atomics(&self.program.path));
+        let worthwhile = open || (disturbed && sharing::has_atomics(&self.program.path));
         (!self.plan.no_sharing && worthwhile && sharing::check(self.program).is_ok())
             .then_some(UNASKED_S)
     }
@@ -327,9 +328,11 @@ impl Job<'_> {
             nodes: nodes_for(ThreadCount(most)),
             limit_s,
             machine: self.machine,
-            stdin: self.stdin.for_run(false),
-            stdout: Stdout::Discard,
-            stderr: Stderr::File(study.path("sharing.stderr")),
+            streams: Streams {
+                stdin: self.stdin.for_run(false),
+                stdout: Stdout::Discard,
+                stderr: Stderr::File(study.path("sharing.stderr")),
+            },
         });
         let findings = match looked {
             Ok(looked) => looked.findings,
@@ -412,7 +415,7 @@ impl Job<'_> {
             (true, false) => Stdout::for_voice(self.voice),
             _ => Stdout::Discard,
         };
-        let capture = Capture::of(&shown);
+        let capture = shown.captured();
         let stderr = match first {
             true => Stderr::Inherit,
             false => Stderr::File(complaints.clone()),
@@ -537,7 +540,7 @@ impl Job<'_> {
     /// What the program writes in one more run, which is not recorded; nothing
     /// if that does not end well.
     fn once_more(&self, threads: Option<u32>) -> Option<Printed> {
-        let capture = Capture::of(&Stdout::Discard);
+        let capture = Stdout::Discard.captured();
         let launch = self.again(threads?, Stdout::Capture(capture.clone()));
         let ended = launch.start().and_then(|running| running.wait(None)).ok()?;
         (ended.exit_code() == 0).then(|| capture.take())
@@ -579,11 +582,6 @@ fn not_recorded(team: Team, ended: &Ended, complaints: &Path) -> Failure {
         Some(signal) => failure.with_code(Signalled(signal).shell_code()),
         None => failure,
     }
-}
-
-/// Whether a program's code has atomic instructions.
-fn has_atomics(path: &Path) -> bool {
-    Code::open(path).is_ok_and(|code| code.has_atomics())
 }
 
 /// How many threads to rehearse with: as many as are predicted for, if that is more than

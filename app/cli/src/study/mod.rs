@@ -16,7 +16,6 @@
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
 
-pub(crate) mod compare;
 pub(crate) mod hosts;
 pub(crate) mod job;
 pub(crate) mod runtimes;

@@ -1,6 +1,5 @@
 //! Advice for this program, as the runtime reads it.
 
-use crate::failure::Failure;
 use crate::program::{Program, Suspicion};
 use fathomp_advise::{Advice, AdviceError, ModuleNote, RegionAdvice};
 use fathomp_teams::{Advised, Table, TableModule};
@@ -38,12 +37,6 @@ impl UnfitAdvice {
     /// Whether it says that a program was built anew since.
     pub(crate) fn is_about(&self, program: &Program) -> bool {
         matches!(self, Self::Other { of, .. } if of.file_name() == program.path.file_name())
-    }
-}
-
-impl From<UnfitAdvice> for Failure {
-    fn from(error: UnfitAdvice) -> Self {
-        Self::of(&error)
     }
 }
 

@@ -240,7 +240,7 @@ fn pages(set: &[fathomp_access_trace::Run]) -> (Touched, Touched) {
 #[test]
 fn the_accesses_that_are_replayed_are_the_programs() {
     use fathomp_bench::pattern::Pattern;
-    use fathomp_bench::simulated::{Passes, shared};
+    use fathomp_cluster_commands::simulated::{Passes, shared};
     const NODES: u16 = 3;
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();

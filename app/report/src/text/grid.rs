@@ -1,13 +1,10 @@
 //! Rows and columns on a terminal.
 
+use fathomp_types::text::NO_TERMINAL;
 use unicode_width::UnicodeWidthStr;
 
 /// Narrowest width anything is laid out for.
 pub(super) const WIDTH_MIN: usize = 60;
-
-/// Width for a file or a pipe: tables have all their columns, and sentences are broken as on a
-/// terminal of 100 columns.
-pub const NO_TERMINAL: usize = 1 << 16;
 
 /// Width of sentences and curves where tables may have `width`.
 pub(super) fn readable(width: usize) -> usize {

@@ -19,7 +19,7 @@ pub use crate::units::{bytes, duration, percent, short_count};
 pub use advice::advice;
 pub use evaluation::evaluation;
 pub use executions::executions;
-pub use grid::{Grid, NO_TERMINAL, wrapped};
+pub use grid::{Grid, wrapped};
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 pub use scan::{ScanOptions, scan, title as scan_title};

@@ -6,7 +6,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("cluster/edition", 6),
     ("model/advise", 3),
     ("bench/harness", 4),
-    ("app/cli", 27),
+    ("app/cli", 10),
     ("binary/cfg", 8),
     ("paging/collector", 4),
     ("cluster/protocols", 16),

@@ -1,0 +1,79 @@
+//! The runs as a table.
+
+use super::{Curve, Run};
+use fathomp_console::args::Size;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Lines of a table, without the sentence.
+pub fn table(curve: &Curve) -> Vec<String> {
+    let mut lines = vec![line(
+        [
+            "memory",
+            "time",
+            "times as long",
+            "major faults",
+            "page-ins",
+            "swap in",
+            "swap out",
+        ]
+        .map(str::to_owned),
+    )];
+    lines.extend(curve.runs.iter().map(row));
+    lines
+}
+
+fn row(run: &Run) -> String {
+    let number = |count: u64| count.to_string();
+    let unknown = || "?".to_owned();
+    let seconds = Duration::from_nanos(run.wall_ns).as_secs_f64();
+    let slow = match (run.killed, run.slow_down) {
+        (true, _) => "killed".to_owned(),
+        (false, Some(slow)) => format!("{slow:.2}"),
+        (false, None) => unknown(),
+    };
+    line([
+        run.limit_bytes
+            .map_or("no limit".to_owned(), |bytes| Size(bytes).to_string()),
+        format!("{seconds:.2} s"),
+        slow,
+        run.major_faults.map_or_else(unknown, number),
+        number(run.page_ins),
+        number(run.swap_ins),
+        number(run.swap_outs),
+    ])
+}
+
+fn line(cells: [String; 7]) -> String {
+    const WIDTHS: [usize; 7] = [9, 11, 14, 13, 10, 9, 9];
+    let mut line = String::new();
+    for (cell, width) in cells.iter().zip(WIDTHS) {
+        // Writing to a String cannot fail.
+        let _ = write!(line, "{cell:>width$}");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_under_their_heads() {
+        let run = |limit_bytes, killed| Run {
+            limit_bytes,
+            killed,
+            wall_ns: 1_500_000_000,
+            ..Run::default()
+        };
+        let curve = Curve::new(vec![run(None, false), run(Some(256 << 20), true)], false);
+        let lines = table(&curve);
+        assert_eq!(lines.len(), 3);
+        assert!(
+            lines.iter().all(|line| line.len() == lines[0].len()),
+            "{lines:#?}"
+        );
+        assert!(lines[1].contains("no limit") && lines[1].contains("1.50 s"));
+        assert!(lines[2].contains("256M") && lines[2].contains("killed"));
+    }
+}
