@@ -42,24 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let whole = [1, 2, 4, 8].map(played);
     let outlook =
         fathomp_predict::predict(&whole.each_ref(), &fathomp_predict::Options::default())?;
-    let paging = synthetic::paging::whole(8);
-    let many_tasks = synthetic::paging::whole(1_024);
     let pages = [
-        (
-            "paging.html",
-            Input {
-                paging: Some(&paging),
-                ..Input::default()
-            },
-        ),
-        (
-            "paging-many-tasks.html",
-            Input {
-                analyses: &one,
-                paging: Some(&many_tasks),
-                ..Input::default()
-            },
-        ),
         (
             "whole.html",
             Input {
@@ -120,11 +103,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         directory.join("bench.html"),
         fathomp_report::bench_page(&summary, &[])?,
     )?;
-    let options = fathomp_report::text::SkylineOptions {
-        width: 100,
-        ..fathomp_report::text::SkylineOptions::default()
-    };
-    println!("{}", fathomp_report::text::skyline(&paging, &options));
     for analysis in [&runs[2], &many[0]] {
         let options = fathomp_report::text::RegionOptions {
             width: 100,

@@ -1,6 +1,7 @@
 //! The pages: templates filled, style and script put in.
 
 use crate::runtimes::Comparison;
+use crate::section::Section;
 use crate::{Input, view};
 use fathomp_advise::evaluate::Evaluation;
 use fathomp_bench::summary::Summary;
@@ -12,29 +13,27 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use thiserror::Error;
 
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("head.html", include_str!("assets/head.html")),
     ("parts.html", include_str!("assets/parts.html")),
     ("page.html", include_str!("assets/page.html")),
-    ("paging.html", include_str!("assets/paging.html")),
     ("bench.html", include_str!("assets/bench.html")),
     ("evaluation.html", include_str!("assets/evaluation.html")),
     ("share.html", include_str!("assets/share.html")),
     ("runtimes.html", include_str!("assets/runtimes.html")),
 ];
 const STYLE: &str = include_str!("assets/style.css");
-/// Parts of one script: what comes first is known to what follows.
-const SCRIPT: &str = concat!(
+/// Parts of one script: what comes first is known to what follows. Between both are those of
+/// sections.
+const SCRIPT_BEGIN: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("assets/page.js"),
     include_str!("assets/plane.js"),
     include_str!("assets/timeline.js"),
     include_str!("assets/shades.js"),
-    include_str!("assets/paging.js"),
     include_str!("assets/share.js"),
-    include_str!("assets/start.js"),
-    "})();\n"
 );
+const SCRIPT_END: &str = concat!(include_str!("assets/start.js"), "})();\n");
 
 /// Why a page could not be made.
 #[derive(Debug, Error)]
@@ -54,7 +53,8 @@ pub enum PageError {
 /// If the template does not fit the data, which is a bug.
 pub fn page(input: &Input<'_>, verdict: &Verdict) -> Result<String, PageError> {
     let (page, data) = view::build(input, verdict);
-    render("page.html", &page, Value::from(Serde(&data)))
+    let data = Value::from(Serde(&data));
+    render_with(input.sections, "page.html", &page, data)
 }
 
 /// One HTML page about benchmark results, likewise complete; `notes` are added
@@ -100,6 +100,19 @@ pub(crate) fn render<T: Serialize>(
     page: &T,
     data: Value,
 ) -> Result<String, PageError> {
+    render_with(&[], template, page, data)
+}
+
+/// The same with what sections bring.
+fn render_with<T: Serialize>(
+    sections: &[&dyn Section],
+    template: &str,
+    page: &T,
+    data: Value,
+) -> Result<String, PageError> {
+    let brought: String = sections.iter().map(|one| one.script()).collect();
+    let script = [SCRIPT_BEGIN, &brought, SCRIPT_END].concat();
+    let script_hash = hash(&script);
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -108,14 +121,17 @@ pub(crate) fn render<T: Serialize>(
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
+    for section in sections {
+        environment.add_template(section.id(), section.template())?;
+    }
     let html = environment.get_template(template)?.render(context! {
         page => Value::from(Serde(page)),
         data => data,
         version => env!("CARGO_PKG_VERSION"),
         style => STYLE,
-        script => SCRIPT,
+        script => script,
         style_hash => hash(STYLE),
-        script_hash => hash(SCRIPT),
+        script_hash,
     })?;
     Ok(html)
 }

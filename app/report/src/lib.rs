@@ -16,14 +16,13 @@
 mod chart;
 pub mod export;
 mod html;
-mod paging;
 pub mod runtimes;
+pub mod section;
 pub mod share;
 pub mod text;
 mod view;
 
 pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
-pub use paging::{Circumstances, MemoryCurve, MemoryRun, PagingFacts};
 
 use fathomp_advise::Advice;
 use fathomp_analysis::Analysis;
@@ -35,6 +34,7 @@ use fathomp_predict::validate::Validated;
 use fathomp_regions::Regions;
 use fathomp_shared_lines::Findings;
 use fathomp_types::units;
+use section::Section;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ pub struct Input<'a> {
     pub regions: Option<&'a Regions>,
     /// How many threads each region deserves, if that was asked.
     pub advice: Option<&'a Advice>,
-    /// The paging of the program, if that was recorded.
-    pub paging: Option<&'a PagingFacts>,
+    /// What wings bring, in the order shown.
+    pub sections: &'a [&'a dyn Section],
     /// Texts of source files that regions name, by the names that
     /// [`fathomp_analysis::Lines`] gives them; none if nobody looked for them.
     pub sources: Option<&'a BTreeMap<String, Source>>,
@@ -130,11 +130,11 @@ impl<'a> Input<'a> {
     pub fn program(&self) -> &'a str {
         let analysed = self.main().map(|one| one.program.name.as_str());
         let predicted = self.prediction.map(|one| one.program.as_str());
-        let paged = self.paging.map(|one| one.program.as_str());
+        let brought = self.sections.iter().map(|one| one.program());
         analysed
             .into_iter()
             .chain(predicted)
-            .chain(paged)
+            .chain(brought)
             .find(|name| !name.is_empty())
             .unwrap_or("program")
     }

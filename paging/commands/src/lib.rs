@@ -23,6 +23,7 @@ mod words;
 
 pub use collect::collect;
 pub use collector::CollectorError;
+pub use fathomp_paging_pages::PagingFacts;
 pub use intrusion::{Asked as IntrusionAsked, Runner, measure as measure_intrusion};
 pub use memory::{
     Curve, Group, GroupError, Knee, MEMORY_FILE, Memory, MemoryError, Place, Run, Usage, has_swap,

@@ -7,9 +7,8 @@ use fathomp_console::output;
 use fathomp_console::voice::{self, Voice};
 use fathomp_paging::setup::{TaskNumber, TaskRule};
 use fathomp_paging::{Activity, Counter, State, StateSet, Task, TaskId};
-use fathomp_report::export;
-use fathomp_report::text::{self, Glyphs, SkylineOptions};
-use fathomp_report::{MemoryCurve, PagingFacts};
+use fathomp_paging_pages::{self as pages, MemoryCurve, PagingFacts, SkylineOptions};
+use fathomp_report::text::Glyphs;
 use fathomp_skyline::questions::gang;
 use fathomp_skyline::questions::pages::Advice;
 use fathomp_skyline::{Analysis, Selection, Settings};
@@ -80,9 +79,9 @@ pub fn skyline(plan: &Skyline, voice: Voice) -> Outcome {
         tasks,
         published: plan.published,
     };
-    voice::print(&text::skyline(&paging, &options))?;
+    voice::print(&pages::skyline(&paging, &options))?;
     if let Some(gang) = &gang {
-        voice::print(&text::gang(gang, options.width))?;
+        voice::print(&pages::gang(gang, options.width))?;
     }
     Ok(0)
 }
@@ -216,12 +215,12 @@ fn write_exports(
         .collect();
     if let Some(path) = &plan.csv {
         output::stream_file(path, |out| {
-            export::skyline_csv(paging, &places, out).map_err(|error| Failure::of(&error))
+            pages::skyline_csv(paging, &places, out).map_err(|error| Failure::of(&error))
         })?;
         voice.say(format!("wrote {}", path.display()));
     }
     if let Some(directory) = &plan.gnuplot {
-        let files = export::skyline_gnuplot(paging, plan.state, &places);
+        let files = pages::skyline_gnuplot(paging, plan.state, &places);
         output::write_plots(directory, &files, voice)?;
     }
     Ok(())

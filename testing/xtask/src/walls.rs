@@ -23,14 +23,15 @@ const WINGS: &[(&str, &[&str])] = &[
     ),
     ("model", &["core", "binary", "records"]),
     ("bench", &["core"]),
-    (
-        "app",
-        &["core", "binary", "records", "paging", "model", "bench"],
-    ),
+    ("app", &["core", "binary", "records", "model", "bench"]),
     ("app/libraries", &["paging", "openmp", "cluster"]),
     (
-        "paging/commands",
+        "paging/pages",
         &["core", "records", "paging", "bench", "app"],
+    ),
+    (
+        "paging/commands",
+        &["core", "records", "paging", "bench", "app", "paging/pages"],
     ),
     (
         "cluster/commands",

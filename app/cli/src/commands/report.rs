@@ -3,7 +3,7 @@
 use crate::args::{Label, Report};
 use crate::evidence::Target;
 use crate::failure::{Failure, Outcome, exit};
-use crate::paging;
+use crate::paging::{self, PagingFacts};
 use crate::progress::slowly;
 use crate::voice::Voice;
 use crate::{evidence, output, sources, study};
@@ -13,7 +13,8 @@ use fathomp_bench::summary::{OtherSource, summarise};
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::prices::Cluster;
-use fathomp_report::{Input, PagingFacts};
+use fathomp_report::Input;
+use fathomp_report::section::Section;
 use serde::Serialize;
 use std::fs::File;
 use std::io::Read;
@@ -104,6 +105,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let (regions, advice) = slowly(voice, "looking at what regions contain", || {
         super::advise::for_report(&recordings, &analyses, target.machine.as_ref(), &mut notes)
     });
+    let sections: Vec<&dyn Section> = paging.iter().map(|one| one as _).collect();
     let input = Input {
         regions: regions.as_ref(),
         advice: advice.as_ref(),
@@ -114,7 +116,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         machine: target.machine.as_ref(),
         sharing: sharing.as_ref(),
         samples: samples.as_ref(),
-        paging: paging.as_ref(),
+        sections: &sections,
         notes: &notes,
     };
     let page = fathomp_report::page(&input, &input.conclude(soundness))?;

@@ -6,6 +6,9 @@ const make = (tag, text) => {
   return element;
 };
 
+// Sections that draw something: by name the function that draws it.
+const sections = {};
+
 // Tables sort by a click on a heading, or Enter on it.
 const keyOf = (row, column) => {
   const cell = row.cells[column];

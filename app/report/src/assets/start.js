@@ -1,5 +1,5 @@
 
 const data = JSON.parse($("#data").textContent);
 all("[data-timeline]").forEach((root) => timeline(root, data.timelines[Number(root.dataset.timeline)]));
-if (data.paging) paging(data.paging);
+for (const [name, draw] of Object.entries(sections)) draw(data[name]);
 if (data.share) all("[data-share]").forEach((root) => sharing(root, data.share));

@@ -9,7 +9,8 @@ mod scale;
 mod stacks;
 
 pub(crate) use lines::{Series, curves_chart, line_chart};
-pub(crate) use plot::{Mark, Plot, plot, short, short_at};
+pub use plot::{Mark, Plot, plot};
+pub(crate) use plot::{short, short_at};
 pub(crate) use scale::Scale;
 pub(crate) use stacks::{Segment, Stack, column_chart, strips};
 
@@ -17,87 +18,108 @@ use serde::Serialize;
 
 /// One drawing.
 #[derive(Debug, Serialize)]
-pub(crate) struct Chart {
+pub struct Chart {
     /// What it shows, for those who cannot see it.
-    pub(crate) label: String,
+    pub label: String,
     /// Size of the drawing.
-    pub(crate) width: f64,
+    pub width: f64,
     /// See `width`.
-    pub(crate) height: f64,
+    pub height: f64,
     /// The area inside the axes.
-    pub(crate) plot: Area,
+    pub plot: Area,
     /// Ticks of the horizontal axis.
-    pub(crate) x_ticks: Vec<Tick>,
+    pub x_ticks: Vec<Tick>,
     /// Ticks of the vertical axis.
-    pub(crate) y_ticks: Vec<Tick>,
+    pub y_ticks: Vec<Tick>,
     /// Ticks of a second vertical axis at the right.
-    pub(crate) right_ticks: Vec<Tick>,
+    pub right_ticks: Vec<Tick>,
     /// Its title; empty for none.
-    pub(crate) right_title: String,
+    pub right_title: String,
     /// Title of the horizontal axis.
-    pub(crate) x_title: String,
+    pub x_title: String,
     /// Title of the vertical axis.
-    pub(crate) y_title: String,
+    pub y_title: String,
     /// Bands and lines, drawn in this order.
-    pub(crate) paths: Vec<Path>,
+    pub paths: Vec<Path>,
     /// Rectangles.
-    pub(crate) bars: Vec<Bar>,
+    pub bars: Vec<Bar>,
     /// Points.
-    pub(crate) dots: Vec<Dot>,
+    pub dots: Vec<Dot>,
     /// Words inside the drawing.
-    pub(crate) words: Vec<Word>,
+    pub words: Vec<Word>,
 }
 
 /// A rectangle of the drawing.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Area {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) w: f64,
-    pub(crate) h: f64,
+pub struct Area {
+    /// Left.
+    pub x: f64,
+    /// Top.
+    pub y: f64,
+    /// Width.
+    pub w: f64,
+    /// Height.
+    pub h: f64,
 }
 
 /// A mark on an axis.
 #[derive(Debug, Serialize)]
-pub(crate) struct Tick {
-    pub(crate) at: f64,
-    pub(crate) label: String,
+pub struct Tick {
+    /// Where.
+    pub at: f64,
+    /// The words.
+    pub label: String,
 }
 
 /// A line or filled area.
 #[derive(Debug, Serialize)]
-pub(crate) struct Path {
-    pub(crate) class: String,
-    pub(crate) d: String,
+pub struct Path {
+    /// The style's class.
+    pub class: String,
+    /// As SVG has it.
+    pub d: String,
 }
 
 /// A filled rectangle with an explanation on hovering.
 #[derive(Debug, Serialize)]
-pub(crate) struct Bar {
-    pub(crate) class: String,
+pub struct Bar {
+    /// The style's class.
+    pub class: String,
+    /// Where.
     #[serde(flatten)]
-    pub(crate) area: Area,
-    pub(crate) title: String,
+    pub area: Area,
+    /// Words on hovering.
+    pub title: String,
 }
 
 /// A point with an explanation on hovering.
 #[derive(Debug, Serialize)]
-pub(crate) struct Dot {
-    pub(crate) class: String,
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) r: f64,
-    pub(crate) title: String,
+pub struct Dot {
+    /// The style's class.
+    pub class: String,
+    /// Where.
+    pub x: f64,
+    /// Where.
+    pub y: f64,
+    /// Radius.
+    pub r: f64,
+    /// Words on hovering.
+    pub title: String,
 }
 
 /// A label.
 #[derive(Debug, Serialize)]
-pub(crate) struct Word {
-    pub(crate) class: String,
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) anchor: &'static str,
-    pub(crate) text: String,
+pub struct Word {
+    /// The style's class.
+    pub class: String,
+    /// Where.
+    pub x: f64,
+    /// Where.
+    pub y: f64,
+    /// Which end is there.
+    pub anchor: &'static str,
+    /// The words.
+    pub text: String,
 }
 
 /// Drawing coordinates need no more than a tenth of a pixel.

@@ -16,36 +16,44 @@ const PLOT: Area = Area {
 const WHISKER: f64 = 3.0;
 
 /// What to draw.
-pub(crate) struct Plot<'a> {
+#[derive(Debug)]
+pub struct Plot<'a> {
     /// What it shows, for those who cannot see it.
-    pub(crate) label: String,
+    pub label: String,
     /// Titles of the axes.
-    pub(crate) x_title: String,
+    pub x_title: String,
     /// See `x_title`.
-    pub(crate) y_title: String,
+    pub y_title: String,
     /// The vertical axis is logarithmic.
-    pub(crate) y_logarithmic: bool,
+    pub y_logarithmic: bool,
     /// How positions are written.
-    pub(crate) x_label: fn(f64) -> String,
+    pub x_label: fn(f64) -> String,
     /// Title of the right axis, and how many of its units one of the left are.
-    pub(crate) right: Option<(String, f64)>,
+    pub right: Option<(String, f64)>,
     /// CSS class and points: position, value, lower and upper end, words.
-    pub(crate) curves: Vec<(&'static str, Vec<Mark>)>,
+    pub curves: Vec<(&'static str, Vec<Mark>)>,
     /// Upright lines with words.
-    pub(crate) uprights: &'a [(f64, String)],
+    pub uprights: &'a [(f64, String)],
 }
 
 /// A measured point.
-pub(crate) struct Mark {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) low: f64,
-    pub(crate) high: f64,
-    pub(crate) title: String,
+#[derive(Debug)]
+pub struct Mark {
+    /// Where it is on the horizontal axis.
+    pub x: f64,
+    /// Its value.
+    pub y: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// Words on hovering.
+    pub title: String,
 }
 
 /// The drawing; positions are on a scale of powers of two.
-pub(crate) fn plot(plot: &Plot<'_>) -> Chart {
+#[must_use]
+pub fn plot(plot: &Plot<'_>) -> Chart {
     let marks = || plot.curves.iter().flat_map(|(_, marks)| marks);
     let mut positions: Vec<f64> = marks()
         .map(|mark| mark.x)

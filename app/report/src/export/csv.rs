@@ -167,7 +167,8 @@ fn counters(counts: &Counts) -> [String; 6] {
 
 /// A field, in quotes if it needs them. A field that a spreadsheet would take
 /// for a formula is kept from being one by a space.
-pub(super) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula {
         format!(" {text}")

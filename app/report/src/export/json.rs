@@ -6,6 +6,7 @@ use fathomp_diagnosis::{Cause, Verdict};
 use fathomp_predict::Prediction;
 use fathomp_shared_lines::Findings;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 use thiserror::Error;
 
@@ -37,8 +38,9 @@ struct Everything<'a> {
     causes: &'a [Cause],
     #[serde(skip_serializing_if = "Option::is_none")]
     sharing: Option<&'a Findings>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    paging: Option<&'a fathomp_skyline::Analysis>,
+    /// What wings bring, each by its name.
+    #[serde(flatten)]
+    sections: BTreeMap<&'static str, serde_json::Value>,
     notes: &'a [String],
 }
 
@@ -47,6 +49,8 @@ struct Everything<'a> {
 /// # Errors
 /// If `out` fails.
 pub fn json(input: &Input<'_>, verdict: &Verdict, mut out: impl Write) -> Result<(), JsonError> {
+    let sections = input.sections.iter();
+    let sections = sections.map(|one| Ok((one.id(), one.json()?)));
     let everything = Everything {
         schema: SCHEMA,
         version: VERSION,
@@ -54,7 +58,9 @@ pub fn json(input: &Input<'_>, verdict: &Verdict, mut out: impl Write) -> Result
         prediction: input.prediction,
         causes: &verdict.diagnosis.causes,
         sharing: input.sharing,
-        paging: input.paging.map(|paging| &paging.analysis),
+        sections: sections
+            .collect::<Result<_, _>>()
+            .map_err(JsonError::Data)?,
         notes: input.notes,
     };
     serde_json::to_writer(&mut out, &everything).map_err(|error| {

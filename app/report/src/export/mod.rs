@@ -4,10 +4,8 @@ mod csv;
 mod evaluation;
 mod json;
 mod perfetto;
-mod skyline;
 
-pub use csv::{CsvError, HEADER, csv};
+pub use csv::{CsvError, HEADER, csv, quoted};
 pub use evaluation::evaluation_csv;
 pub use json::{JsonError, SCHEMA, VERSION, json};
 pub use perfetto::{Left, PerfettoError, PerfettoOptions, perfetto};
-pub use skyline::{SKYLINE_HEADER, skyline_csv, skyline_gnuplot};

@@ -4,10 +4,11 @@ use fathomp_types::text::NO_TERMINAL;
 use unicode_width::UnicodeWidthStr;
 
 /// Narrowest width anything is laid out for.
-pub(super) const WIDTH_MIN: usize = 60;
+pub const WIDTH_MIN: usize = 60;
 
 /// Width of sentences and curves where tables may have `width`.
-pub(super) fn readable(width: usize) -> usize {
+#[must_use]
+pub fn readable(width: usize) -> usize {
     const WITHOUT_TERMINAL: usize = 100;
     match width >= NO_TERMINAL - WIDTH_MIN {
         true => WITHOUT_TERMINAL,
@@ -207,12 +208,14 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
 }
 
 /// Columns `text` takes on a terminal.
-pub(super) fn columns(text: &str) -> usize {
+#[must_use]
+pub fn columns(text: &str) -> usize {
     text.width()
 }
 
 /// `text` in at most `width` columns, keeping its beginning and end.
-pub(super) fn fit(text: &str, width: usize) -> String {
+#[must_use]
+pub fn fit(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }

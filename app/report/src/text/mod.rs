@@ -11,7 +11,6 @@ mod regions;
 pub(crate) mod scan;
 mod sdp;
 mod sharing;
-mod skyline;
 mod spark;
 mod validation;
 
@@ -19,20 +18,18 @@ pub use crate::units::{bytes, duration, percent, short_count};
 pub use advice::advice;
 pub use evaluation::evaluation;
 pub use executions::executions;
-pub use grid::{Grid, wrapped};
+pub use grid::{Grid, WIDTH_MIN, columns, fit, readable, wrapped};
 pub use prediction::prediction;
 pub use regions::{RegionOptions, regions};
 pub use scan::{ScanOptions, scan, title as scan_title};
 pub use sdp::sdp;
 pub use sharing::sharing;
-pub use skyline::{SkylineOptions, gang, skyline};
-pub use spark::Glyphs;
+pub use spark::{Glyphs, sparkline};
 pub use validation::validation;
 
-use grid::{WIDTH_MIN, readable};
-
 /// `text` on one line, with what could command a terminal replaced.
-pub(crate) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars()
         .map(|letter| if hidden(letter) { '\u{fffd}' } else { letter })
         .collect()

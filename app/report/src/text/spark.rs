@@ -22,7 +22,8 @@ impl Glyphs {
 
 /// `values` as a curve of at most `columns` letters: where there are more values than
 /// letters, each shows the mean of some. What is more than nothing is never blank.
-pub(super) fn sparkline(values: &[f64], columns: usize, glyphs: Glyphs) -> String {
+#[must_use]
+pub fn sparkline(values: &[f64], columns: usize, glyphs: Glyphs) -> String {
     let means = means(values, columns);
     let highest = means.iter().copied().fold(0.0, f64::max);
     let levels = glyphs.levels();

@@ -1,6 +1,6 @@
 //! What ran where, so that it can be done again.
 
-use super::{Fact, paging, words};
+use super::{Fact, words};
 use crate::{Input, units};
 use fathomp_analysis::{Analysis, ProgramFacts};
 
@@ -17,7 +17,7 @@ pub(crate) fn facts(input: &Input<'_>) -> Vec<Fact> {
             Fact::new("Processors predicted for", cores)
         });
         let mut facts: Vec<Fact> = predicted.into_iter().collect();
-        facts.extend(input.paging.map(paging::environment).unwrap_or_default());
+        facts.extend(input.sections.iter().flat_map(|one| one.environment()));
         return facts;
     };
     let program = &analysis.program;

@@ -16,7 +16,6 @@ mod environment;
 pub(crate) mod evaluation;
 mod listings;
 mod nodes;
-pub(crate) mod paging;
 mod regions;
 pub(crate) mod runtimes;
 mod scaling;
@@ -24,7 +23,7 @@ pub(crate) mod share;
 mod sharing;
 mod source;
 mod summary;
-mod table;
+pub(crate) mod table;
 mod teams;
 mod timeline;
 mod trust;
@@ -36,6 +35,7 @@ use crate::Input;
 use crate::units;
 use fathomp_analysis::Analysis;
 use fathomp_diagnosis::{Diagnosis, Verdict};
+use minijinja::Value;
 use serde::Serialize;
 
 /// Everything the template needs.
@@ -65,8 +65,16 @@ pub(crate) struct Page {
     dsm: Option<dsm::Sharing>,
     nodes: Option<nodes::Nodes>,
     sharing: Option<sharing::Shared>,
-    paging: Option<paging::Paging>,
+    brought: Vec<Brought>,
     environment: Vec<Fact>,
+}
+
+/// A section that a wing brings.
+#[derive(Debug, Serialize)]
+struct Brought {
+    id: &'static str,
+    title: &'static str,
+    content: Value,
 }
 
 /// An entry of the list of sections.
@@ -78,14 +86,16 @@ struct Link {
 
 /// A named value.
 #[derive(Debug, Serialize)]
-pub(crate) struct Fact {
+pub struct Fact {
     name: String,
-    value: String,
+    /// What is shown beside its name.
+    pub value: String,
     code: bool,
 }
 
 impl Fact {
-    fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+    /// A value in words.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             value: words::bound(&value.into()),
@@ -93,7 +103,8 @@ impl Fact {
         }
     }
 
-    fn code(name: impl Into<String>, value: impl Into<String>) -> Self {
+    /// A value out of a program.
+    pub fn code(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             value: value.into(),
@@ -104,9 +115,11 @@ impl Fact {
 
 /// A colour and what it stands for.
 #[derive(Debug, Serialize)]
-pub(crate) struct LegendEntry {
-    class: &'static str,
-    name: &'static str,
+pub struct LegendEntry {
+    /// The style's class of the colour.
+    pub class: &'static str,
+    /// What it stands for.
+    pub name: &'static str,
 }
 
 /// The page, and the data its script draws.
@@ -133,8 +146,16 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         scaling::outlook(analysis, prediction, diagnosis)
     });
     let (timelines, mut data) = timeline::build(main);
-    let (paging, drawn) = paging::build(input.paging);
-    data.paging = drawn;
+    let mut brought = Vec::new();
+    for section in input.sections {
+        let built = section.build();
+        data.sections.insert(section.id(), built.drawn);
+        brought.push(Brought {
+            id: section.id(),
+            title: section.title(),
+            content: built.content,
+        });
+    }
     let mut page = Page {
         title: String::new(),
         program: words::shorten(input.program(), 200),
@@ -166,7 +187,7 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         dsm: main.and_then(dsm::build),
         nodes: nodes::build(input),
         sharing: sharing::build(input.sharing),
-        paging,
+        brought,
         environment: environment::facts(input),
     };
     page.title = format!("{} – fathomp", page.program);
@@ -224,7 +245,8 @@ fn regions_note(input: &Input<'_>, analysis: &Analysis) -> String {
 }
 
 fn sections(page: &Page) -> Vec<Link> {
-    [
+    let brought = page.brought.iter();
+    let own = [
         (true, "summary", "Summary"),
         (true, "trust", "Trust"),
         (page.scaling.is_some(), "scaling", "Scaling"),
@@ -235,16 +257,18 @@ fn sections(page: &Page) -> Vec<Link> {
         (!page.details.is_empty(), "details", "Region by region"),
         (page.contents.is_some(), "contents", "Contents"),
         (page.teams.is_some(), "advice", "Advice"),
-        (page.paging.is_some(), "paging", "Paging"),
+    ]
+    .into_iter()
+    .chain(brought.map(|one| (true, one.id, one.title)))
+    .chain([
         (page.sharing.is_some(), "sharing", "Sharing"),
         (page.dsm.is_some(), "dsm", "DSM"),
         (page.loops.is_some(), "loops", "Loops"),
         (page.waits.is_some(), "waits", "Waits"),
         (page.counters.is_some(), "counters", "Counters"),
         (true, "environment", "Environment"),
-    ]
-    .into_iter()
-    .filter(|(there, ..)| *there)
-    .map(|(_, id, title)| Link { id, title })
-    .collect()
+    ]);
+    own.filter(|(there, ..)| *there)
+        .map(|(_, id, title)| Link { id, title })
+        .collect()
 }

@@ -43,7 +43,6 @@ struct Entry {
 #[derive(Debug, Serialize)]
 pub(crate) struct ShareData {
     timelines: [(); 0],
-    paging: Option<()>,
     share: Picture,
 }
 
@@ -118,7 +117,6 @@ pub(crate) fn build(shared: &Shared) -> (SharePage, ShareData) {
     };
     let data = ShareData {
         timelines: [],
-        paging: None,
         share: Picture {
             begin: shared.begin_ns,
             end: shared.end_ns,

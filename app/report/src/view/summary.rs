@@ -1,7 +1,7 @@
 //! The summary: what it costs, where the time goes, how far it will scale,
 //! what to do. Sentences first, numbers after.
 
-use super::{advice, paging, regions, words};
+use super::{advice, regions, words};
 use crate::{Input, units};
 use fathomp_analysis::{Analysis, Region, SiteKind, State};
 use fathomp_diagnosis::{Diagnosis, Kind};
@@ -60,8 +60,10 @@ pub(crate) fn findings(input: &Input<'_>, diagnosis: &Diagnosis) -> Vec<Finding>
         say("Advice", piece);
     }
     say("Doubt", advice.doubt);
-    for sentence in input.paging.map(paging::summary).unwrap_or_default() {
-        say("Paging", sentence);
+    for section in input.sections {
+        for sentence in section.summary() {
+            say(section.title(), sentence);
+        }
     }
     findings
 }

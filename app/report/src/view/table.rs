@@ -4,62 +4,74 @@ use serde::Serialize;
 
 /// A table of the page.
 #[derive(Debug, Serialize)]
-pub(crate) struct Table {
+pub struct Table {
     /// Its name in links.
-    pub(crate) id: String,
+    pub id: String,
     /// A line above it.
-    pub(crate) caption: String,
+    pub caption: String,
     /// Headings.
-    pub(crate) columns: Vec<Column>,
+    pub columns: Vec<Column>,
     /// Rows, as first shown.
-    pub(crate) rows: Vec<Row>,
+    pub rows: Vec<Row>,
     /// The reader may sort it.
-    pub(crate) sortable: bool,
+    pub sortable: bool,
 }
 
 /// A heading.
 #[derive(Debug, Serialize)]
-pub(crate) struct Column {
-    pub(crate) title: String,
-    pub(crate) numeric: bool,
+pub struct Column {
+    /// The words.
+    pub title: String,
+    /// What stands below are numbers.
+    pub numeric: bool,
     /// What it means, on hovering.
-    pub(crate) hint: &'static str,
+    pub hint: &'static str,
 }
 
 /// A row.
 #[derive(Debug, Serialize)]
-pub(crate) struct Row {
-    pub(crate) id: String,
-    pub(crate) cells: Vec<Cell>,
+pub struct Row {
+    /// Its name in links.
+    pub id: String,
+    /// As many as there are columns.
+    pub cells: Vec<Cell>,
 }
 
 /// A cell.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Cell {
-    pub(crate) text: String,
-    pub(crate) class: &'static str,
+pub struct Cell {
+    /// What stands there.
+    pub text: String,
+    /// The style's class.
+    pub class: &'static str,
     /// What to sort by, where that is not the text.
-    pub(crate) sort: Option<f64>,
-    pub(crate) hint: String,
+    pub sort: Option<f64>,
+    /// What it means, on hovering.
+    pub hint: String,
     /// Name of the element to jump to.
-    pub(crate) link: String,
+    pub link: String,
     /// After a link, less important.
-    pub(crate) note: String,
+    pub note: String,
     /// A stacked bar in place of the text, in percent of the cell.
-    pub(crate) bars: Vec<MeterBar>,
+    pub bars: Vec<MeterBar>,
 }
 
 /// Part of a stacked bar in a cell.
 #[derive(Debug, Serialize)]
-pub(crate) struct MeterBar {
-    pub(crate) class: String,
-    pub(crate) x: f64,
-    pub(crate) w: f64,
-    pub(crate) title: String,
+pub struct MeterBar {
+    /// The style's class.
+    pub class: String,
+    /// Where it begins, in percent.
+    pub x: f64,
+    /// How long it is.
+    pub w: f64,
+    /// Words on hovering.
+    pub title: String,
 }
 
 impl Column {
-    pub(crate) fn text(title: impl Into<String>, hint: &'static str) -> Self {
+    /// A heading of words.
+    pub fn text(title: impl Into<String>, hint: &'static str) -> Self {
         Self {
             title: title.into(),
             numeric: false,
@@ -67,7 +79,8 @@ impl Column {
         }
     }
 
-    pub(crate) fn number(title: impl Into<String>, hint: &'static str) -> Self {
+    /// A heading of numbers.
+    pub fn number(title: impl Into<String>, hint: &'static str) -> Self {
         Self {
             title: title.into(),
             numeric: true,
@@ -78,7 +91,7 @@ impl Column {
 
 impl Cell {
     /// The name of a row.
-    pub(crate) fn name(text: impl Into<String>) -> Self {
+    pub fn name(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             class: "name code",
@@ -87,7 +100,7 @@ impl Cell {
     }
 
     /// Words.
-    pub(crate) fn words(text: impl Into<String>) -> Self {
+    pub fn words(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             class: "words",
@@ -96,7 +109,7 @@ impl Cell {
     }
 
     /// `text`, sorted by `value`.
-    pub(crate) fn number(value: f64, text: impl Into<String>) -> Self {
+    pub fn number(value: f64, text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             class: "num",
@@ -106,21 +119,27 @@ impl Cell {
     }
 
     /// No value: shown as a dash and sorted below every number.
-    pub(crate) fn nothing() -> Self {
+    pub fn nothing() -> Self {
         Self::number(f64::NAN, crate::units::NOTHING)
     }
 
-    pub(crate) fn link(mut self, target: impl Into<String>) -> Self {
+    /// The same, with an element to jump to.
+    #[must_use]
+    pub fn link(mut self, target: impl Into<String>) -> Self {
         self.link = target.into();
         self
     }
 
-    pub(crate) fn note(mut self, note: impl Into<String>) -> Self {
+    /// The same, with less important words behind.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// The same, with words on hovering.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }

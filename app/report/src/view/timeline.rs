@@ -1,11 +1,12 @@
 //! The timeline: what the script draws, in as few bytes as it needs.
 
-use super::paging::data::PagingData;
 use super::{LegendEntry, regions, words};
 use crate::units;
 use fathomp_analysis::{Analysis, Segment, SiteKind, State, Times};
+use minijinja::Value;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
+use std::collections::BTreeMap;
 
 /// Heading and legend of one timeline.
 #[derive(Debug, Serialize)]
@@ -19,7 +20,9 @@ pub(crate) struct Heading {
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct TimelineData {
     timelines: Vec<Drawing>,
-    pub(super) paging: Option<PagingData>,
+    /// What sections draw, by their names.
+    #[serde(flatten)]
+    pub(super) sections: BTreeMap<&'static str, Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -126,7 +129,7 @@ pub(crate) fn build(main: Option<&Analysis>) -> (Vec<Heading>, TimelineData) {
         vec![heading(analysis, legend)],
         TimelineData {
             timelines: vec![drawing],
-            paging: None,
+            sections: BTreeMap::new(),
         },
     )
 }

@@ -1,7 +1,7 @@
 //! How far the numbers can be trusted: what was not seen, and what looking
 //! cost.
 
-use super::{Fact, details, paging, source, words};
+use super::{Fact, details, source, words};
 use crate::{Input, units};
 use fathomp_analysis::{Analysis, Severity};
 use fathomp_predict::Prediction;
@@ -54,9 +54,12 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
             shown.map(|index| &main.regions[index]),
         ));
     }
-    let judged = input.paging.map(paging::judge);
-    let (of_paging, paging_facts) = judged.unwrap_or_default();
-    doubts.extend(of_paging);
+    let mut facts_brought = Vec::new();
+    for section in input.sections {
+        let (more, facts) = section.trust();
+        doubts.extend(more);
+        facts_brought.extend(facts);
+    }
     for list in [&mut doubts, &mut remarks] {
         cut(list);
     }
@@ -81,7 +84,7 @@ pub(crate) fn build(input: &Input<'_>) -> Trust {
             ),
         ));
     }
-    facts.extend(paging_facts);
+    facts.extend(facts_brought);
     Trust {
         doubts,
         remarks,

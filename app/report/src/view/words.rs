@@ -85,7 +85,8 @@ pub(crate) fn outcome(outcome: Option<Ending>) -> String {
 }
 
 /// `text` with numbers bound to their units, so that no line breaks between.
-pub(crate) fn bound(text: &str) -> String {
+#[must_use]
+pub fn bound(text: &str) -> String {
     const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB", "GiB"];
     let mut bound = String::with_capacity(text.len());
     let mut after_digit = false;

@@ -5,7 +5,6 @@ mod bench;
 mod exports;
 mod golden;
 mod page;
-mod paging;
 mod scan;
 mod sdp;
 mod sharing;

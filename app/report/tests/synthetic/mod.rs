@@ -13,7 +13,6 @@ use fathomp_analysis::{
 use std::collections::BTreeMap;
 
 mod odd;
-pub(crate) mod paging;
 mod predicted;
 mod sources;
 pub(crate) use odd::{HOSTILE, extreme, hostile};

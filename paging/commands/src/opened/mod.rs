@@ -7,7 +7,7 @@ mod source;
 use fathomp_analysis::{AxisClock, axis};
 use fathomp_paging::reader::{OpenError, Process, Recording, VisitError};
 use fathomp_paging::{DIRECTORY, Task};
-use fathomp_report::{Circumstances, PagingFacts};
+use fathomp_paging_pages::{Circumstances, PagingFacts, tasks_shown};
 use fathomp_skyline::{Bins, Lanes, Settings, analyse};
 use related::RelatedFiles;
 use source::Recorded;
@@ -118,7 +118,7 @@ impl Opened {
         if let Some(faults) = &facts.faults {
             facts.advice = advice::of(faults, window.ns());
         }
-        let places = facts.tasks_shown(LANES_MAX);
+        let places = tasks_shown(&facts, LANES_MAX);
         let origin = facts.analysis.origin_ns;
         let lanes = Lanes::read(&self.recorded, origin, &window, &places, CELLS)?;
         facts.lanes = Some(lanes);

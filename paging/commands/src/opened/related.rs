@@ -5,7 +5,7 @@ use crate::memory::{Curve, MEMORY_FILE};
 use fathomp_bench::intrusion::{Document, INTRUSION_FILE};
 use fathomp_faults::{FaultFacts, fault_facts};
 use fathomp_paging::{DIRECTORY, faults};
-use fathomp_report::{MemoryCurve, MemoryRun};
+use fathomp_paging_pages::{MemoryCurve, MemoryRun};
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::BufReader;

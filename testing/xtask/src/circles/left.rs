@@ -17,7 +17,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("cluster/rewriting", 5),
     ("binary/regions", 6),
     ("cluster/trace-replay", 4),
-    ("app/report", 39),
+    ("app/report", 29),
     ("binary/scan", 12),
     ("paging/skyline", 7),
     ("binary/directives", 4),
