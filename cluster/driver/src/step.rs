@@ -49,7 +49,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         &mut self,
         machine: &mut M,
     ) -> Result<bool, M::Error> {
-        let Some(epoch) = self.protocol.stands() else {
+        let Some(epoch) = self.protocol.barrier_epoch() else {
             return Ok(false);
         };
         let (from, message) = (ROOT, Control::demand(epoch).into());
@@ -90,9 +90,9 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     machine.protect(pages, what, &self.protocol)?;
                 }
                 Action::Twin(page) => machine.twin(page.into(), false, &self.protocol)?,
-                Action::Foresee(pages) => machine.twin(pages, true, &self.protocol)?,
-                Action::Keep(page, version) => machine.diff(page, Some(version))?,
-                Action::Reapply(page, version) => machine.reapply(page, version)?,
+                Action::TwinAhead(pages) => machine.twin(pages, true, &self.protocol)?,
+                Action::StoreDiff(page, version) => machine.diff(page, Some(version))?,
+                Action::RestoreDiff(page, version) => machine.reapply(page, version)?,
                 Action::ForgetOthers(me) => machine.forget_others(me),
                 Action::Forget => machine.forget()?,
                 Action::DropTwin(page) => machine.drop_twin(page)?,
@@ -111,11 +111,11 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     machine.apply(page, diff, None)?;
                     self.looks.arrived(page, None);
                 }
-                Action::ApplyAndKeep(page, version, diff) => {
+                Action::ApplyAndStore(page, version, diff) => {
                     machine.apply(page, diff, Some(version))?;
                     self.looks.arrived(page, None);
                 }
-                Action::Change {
+                Action::AtomicAtHome {
                     page,
                     change,
                     node,
@@ -138,14 +138,16 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     };
                     Self::send(machine, node, changed)?;
                 }
-                Action::Amend(page, change) => {
+                Action::AtomicNoReturn(page, change) => {
                     machine.settle()?;
                     machine.amend(page, &change)?;
                     self.looks.arrived(page, None);
                 }
                 Action::Write(page, change) => machine.write(page, &change)?,
-                Action::Patch(page, change, before) => machine.patch(page, &change, before)?,
-                Action::Found(thread, before) => machine.found(thread, before)?,
+                Action::RefreshCopy(page, change, before) => {
+                    machine.patch(page, &change, before)?
+                }
+                Action::ReplyAtomic(thread, before) => machine.found(thread, before)?,
                 Action::Send(to, message) => {
                     machine.settle()?;
                     Self::send(machine, to, message)?;

@@ -2,12 +2,12 @@
 //! streams, its signals and its ends are those of one program.
 //!
 //! The [launcher](launch) starts an [agent](serve) on each host, by `ssh` or as a child; or
-//! `mpirun` or `srun` has started them, and they [meet](ranks). An agent starts the program through a [keeper](keep), makes the connections between its nodes
+//! `mpirun` or `srun` has started them, and they [meet](ranks). An agent starts the program through a [supervisor](keep), makes the connections between its nodes
 //! and those of other hosts, and hands them to the program. Both sides talk over the agent's
 //! standard input and output.
 //!
 //! ```text
-//! launcher --ssh--> agent --> keeper --> program
+//! launcher --ssh--> agent --> supervisor --> program
 //!                     |   <---- handover ----'
 //!                     '<== TCP ==> agents of other hosts
 //! ```
@@ -18,7 +18,6 @@ mod children;
 mod connection;
 pub mod control;
 mod credits;
-mod keeper;
 mod key;
 mod launcher;
 mod mesh;
@@ -27,13 +26,14 @@ mod process;
 pub mod ranks;
 mod reach;
 mod secure;
+mod supervisor;
 mod tree;
 
 pub use agent::{AgentError, Attended, Begun, Beside, Setup, Tell, attend, digest, serve};
 pub use control::{Bytes, Job, Run};
-pub use keeper::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
 pub use key::Key;
 pub use launcher::{Caller, Ended, HostClock, LaunchError, Options, Reading, launch, lead};
 pub use plan::{Host, Hosts, HostsError, NODES_MAX};
 pub use reach::SSH;
+pub use supervisor::{HANDOVER_DESCRIPTOR, file_mask, keep, soft_limits};
 pub use tree::FAN_OUT;

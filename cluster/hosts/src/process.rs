@@ -62,11 +62,11 @@ impl Process {
             silent: Mutex::new(silent),
         }));
         if let Some(stderr) = stderr {
-            let keeper = process.clone();
+            let supervisor = process.clone();
             thread::Builder::new()
                 .name("last words".to_owned())
                 .spawn(move || {
-                    keeper.keep(stderr);
+                    supervisor.keep(stderr);
                     drop(reads);
                 })?;
         }

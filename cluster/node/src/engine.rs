@@ -130,7 +130,7 @@ impl Engine {
         page: PageId,
         change: Change,
     ) -> Result<bool, NodeError> {
-        if !self.driver.protocol().postpones(page) {
+        if !self.driver.protocol().batches_atomics(page) {
             return Ok(false);
         }
         let (tally, _) = self.step(host, Input::Postpone(page, change))?;
@@ -172,14 +172,14 @@ impl Engine {
         Ok(told)
     }
 
-    /// See [`Protocol::shows_what_is_unknown`].
-    pub(crate) fn shows_what_is_unknown(&self, page: PageId) -> bool {
-        self.driver.protocol().shows_what_is_unknown(page)
+    /// See [`Protocol::may_expose_unseen_writes`].
+    pub(crate) fn may_expose_unseen_writes(&self, page: PageId) -> bool {
+        self.driver.protocol().may_expose_unseen_writes(page)
     }
 
     /// See [`Protocol::carries`].
-    pub(crate) fn carries(&self, page: PageId) -> bool {
-        self.driver.protocol().carries(page)
+    pub(crate) fn forwards_atomics(&self, page: PageId) -> bool {
+        self.driver.protocol().forwards_atomics(page)
     }
 
     /// See [`Driver::lacking`].

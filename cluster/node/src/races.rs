@@ -3,7 +3,7 @@
 use crate::frame::Frame;
 use fathomp_protocols::order::Version;
 use fathomp_protocols::races::{Change, Races};
-use fathomp_protocols::{Diff, Interval, PageBytes, Seen};
+use fathomp_protocols::{Diff, Interval, PageBytes, VectorClock};
 use fathomp_transport::{SendError, Transport};
 use fathomp_types::{NodeId, PAGE_BYTES, PageId};
 use std::collections::HashMap;
@@ -116,12 +116,12 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// A copy with a twin may be written from now on.
-    pub(crate) fn begin_copy(&mut self, page: PageId, seen: &Seen) {
+    pub(crate) fn begin_copy(&mut self, page: PageId, seen: &VectorClock) {
         self.began.insert(page, seen.iter().collect());
     }
 
     /// A page at home here may be written from now on.
-    pub(crate) fn begin_home(&mut self, page: PageId, seen: &Seen, now: Box<PageBytes>) {
+    pub(crate) fn begin_home(&mut self, page: PageId, seen: &VectorClock, now: Box<PageBytes>) {
         self.shadows.entry(page).or_insert_with(|| Shadow {
             before: now,
             knew: seen.iter().collect(),
@@ -270,7 +270,7 @@ mod tests {
         let mut changes = Changes::default();
         let page = PageId(1);
         let mut now = Box::new([0; PAGE_BYTES]);
-        changes.begin_home(page, &Seen::nothing(2), now.clone());
+        changes.begin_home(page, &VectorClock::nothing(2), now.clone());
         now[8] = 1;
         let mut theirs = Box::new([0; PAGE_BYTES]);
         theirs[8] = 7;

@@ -8,7 +8,7 @@ use crate::replay::Replay;
 use crate::waits::Waits;
 use crate::watching::WatchError;
 use fathomp_launch::{Cluster, Protocol, of_this_process};
-use fathomp_protocols::guess::{Guessing, Limits};
+use fathomp_protocols::heuristics::{Heuristics, Limits};
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_protocols::{Area, AreaError, PageRange, Placement};
@@ -77,7 +77,7 @@ impl Sharing {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
                 let guessing = match usual.guessing {
                     // A page that is opened ahead says nothing of when it was written.
-                    Guessing::Habits(limits) if races => Guessing::Habits(Limits {
+                    Heuristics::History(limits) if races => Heuristics::History(Limits {
                         expect_writes: false,
                         ..limits
                     }),

@@ -8,7 +8,7 @@ use fathomp_types::{NodeId, PageId};
 pub enum Placement {
     /// Each node has one stretch of the area.
     Block,
-    /// Stretches of so many pages (at least 1) are dealt round-robin.
+    /// Runs of so many pages (at least 1) are dealt round-robin.
     Cyclic(u32),
     /// All at one node.
     At(NodeId),

@@ -22,7 +22,7 @@ pub type Version = (NodeId, Interval);
 
 /// A write notice: what a node wrote in one interval.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Notice {
+pub struct WriteNotice {
     /// Who wrote.
     pub writer: NodeId,
     /// In which of its intervals.
@@ -44,9 +44,9 @@ pub struct Notice {
 
 /// How far a node knows of each node's intervals: a vector clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Seen(Vec<Interval>);
+pub struct VectorClock(Vec<Interval>);
 
-impl Seen {
+impl VectorClock {
     /// Knows of no interval of any of `nodes` nodes.
     #[must_use]
     pub fn nothing(nodes: u16) -> Self {

@@ -9,7 +9,7 @@ use fathomp_types::{PageId, ThreadId};
 pub(crate) const BATCH: usize = 256;
 
 /// Changes that have left the collection and are not known to be done.
-pub(crate) trait Underway {
+pub(crate) trait InFlight {
     /// Whether there are none.
     fn is_done(&self) -> bool;
 }
@@ -22,7 +22,7 @@ pub(crate) struct Postponed<U> {
     waiting: Vec<(ThreadId, Operation)>,
 }
 
-impl<U: Underway> Postponed<U> {
+impl<U: InFlight> Postponed<U> {
     /// Adds a change. True if there is a batch.
     pub(crate) fn collect(&mut self, page: PageId, change: Change) -> bool {
         self.collected.push((page, change));

@@ -2,7 +2,7 @@
 
 use crate::interval::Version;
 use crate::message::Message;
-use crate::{Change, Content, Interval, LockId, PageRange, PageSet, Seen};
+use crate::{Change, Content, Interval, LockId, PageRange, PageSet, VectorClock};
 use fathomp_types::{NodeId, PageId, ThreadId};
 
 /// How a thread touched a page.
@@ -55,11 +55,11 @@ pub enum Operation {
     /// Gives a lock back.
     Release(LockId),
     /// After an atomic instruction in a copy: waits until all is known here that the page
-    /// [may show](Protocol::shows_what_is_unknown).
+    /// [may show](Protocol::may_expose_unseen_writes).
     Learn(PageId),
     /// A change of a page by an atomic instruction, which is
     /// [carried](Protocol::carries) to its home; the thread goes on with what was there
-    /// ([`Action::Found`]), and has to learn of what the page may show.
+    /// ([`Action::ReplyAtomic`]), and has to learn of what the page may show.
     Change(PageId, Change),
 }
 
@@ -123,12 +123,12 @@ pub enum Action<B> {
     /// Keeps a copy of a page, to compare with later.
     Twin(PageId),
     /// The same for pages that will perhaps be written.
-    Foresee(PageRange),
+    TwinAhead(PageRange),
     /// Compares a page with its twin, keeps the diff until [`Action::Forget`], and
     /// forgets the twin.
-    Keep(PageId, Version),
+    StoreDiff(PageId, Version),
     /// Writes a kept diff into a page and its twin, if there is one.
-    Reapply(PageId, Version),
+    RestoreDiff(PageId, Version),
     /// Forgets the diffs that are kept of other nodes than this one.
     ForgetOthers(NodeId),
     /// Forgets all diffs that are kept, and all twins.
@@ -145,10 +145,10 @@ pub enum Action<B> {
     /// meanwhile; a twin, if there is one, is changed alike.
     Apply(PageId, B),
     /// The same, and the diff is kept as that of this interval.
-    ApplyAndKeep(PageId, Version, B),
+    ApplyAndStore(PageId, Version, B),
     /// Changes a page in one atomic step, and a twin, if there is one, alike; the thread of the
     /// node is told what was there, and what the page shows.
-    Change {
+    AtomicAtHome {
         /// The page, which is at home here.
         page: PageId,
         /// What becomes of it.
@@ -164,10 +164,10 @@ pub enum Action<B> {
     },
     /// Does to a copy, and to its twin, what a change has done at the page's home, where this
     /// was before.
-    Patch(PageId, Change, u64),
+    RefreshCopy(PageId, Change, u64),
     /// Changes a page in one atomic step, and a twin, if there is one, alike. Nobody asks what was
     /// there: at the page's home or in a copy.
-    Amend(PageId, Change),
+    AtomicNoReturn(PageId, Change),
     /// Changes a page in one atomic step as a thread here does that writes it: a twin stays as it
     /// is.
     Write(PageId, Change),
@@ -178,7 +178,7 @@ pub enum Action<B> {
     /// Lets a thread go on.
     Resume(ThreadId),
     /// Lets a thread go on that has changed a word, which was this before.
-    Found(ThreadId, u64),
+    ReplyAtomic(ThreadId, u64),
     /// Lets a thread go on without what it wanted.
     Refuse(ThreadId),
 }
@@ -240,11 +240,11 @@ pub trait Protocol<B> {
     fn check(&self) -> Result<(), String>;
 
     /// The epoch, if a thread that flushes has to wait for the end of a barrier.
-    fn stands(&self) -> Option<u32>;
+    fn barrier_epoch(&self) -> Option<u32>;
 
     /// Whose intervals this node knows of, and its last own one that has ended, if
     /// the protocol can [watch all writes](crate::home::Home::watching_all).
-    fn clock(&self) -> Option<(&Seen, Interval)> {
+    fn clock(&self) -> Option<(&VectorClock, Interval)> {
         None
     }
 
@@ -263,18 +263,18 @@ pub trait Protocol<B> {
     /// Whether a page here may show what a node wrote in an interval that this node does not
     /// know of: a thread that has executed an atomic instruction in it has to
     /// [learn](Operation::Learn) of that before it goes on.
-    fn shows_what_is_unknown(&self, _page: PageId) -> bool {
+    fn may_expose_unseen_writes(&self, _page: PageId) -> bool {
         false
     }
 
     /// Whether atomic instructions that work on a page are [carried](Operation::Change) to its
     /// home.
-    fn carries(&self, _page: PageId) -> bool {
+    fn forwards_atomics(&self, _page: PageId) -> bool {
         false
     }
 
     /// Whether a change of a page that nobody looks at can be [postponed](Input::Postpone).
-    fn postpones(&self, _page: PageId) -> bool {
+    fn batches_atomics(&self, _page: PageId) -> bool {
         false
     }
 }
@@ -301,11 +301,11 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
         (**self).check()
     }
 
-    fn stands(&self) -> Option<u32> {
-        (**self).stands()
+    fn barrier_epoch(&self) -> Option<u32> {
+        (**self).barrier_epoch()
     }
 
-    fn clock(&self) -> Option<(&Seen, Interval)> {
+    fn clock(&self) -> Option<(&VectorClock, Interval)> {
         (**self).clock()
     }
 
@@ -317,15 +317,15 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
         (**self).awaits_diffs()
     }
 
-    fn shows_what_is_unknown(&self, page: PageId) -> bool {
-        (**self).shows_what_is_unknown(page)
+    fn may_expose_unseen_writes(&self, page: PageId) -> bool {
+        (**self).may_expose_unseen_writes(page)
     }
 
-    fn carries(&self, page: PageId) -> bool {
-        (**self).carries(page)
+    fn forwards_atomics(&self, page: PageId) -> bool {
+        (**self).forwards_atomics(page)
     }
 
-    fn postpones(&self, page: PageId) -> bool {
-        (**self).postpones(page)
+    fn batches_atomics(&self, page: PageId) -> bool {
+        (**self).batches_atomics(page)
     }
 }

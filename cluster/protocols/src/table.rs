@@ -2,7 +2,7 @@
 
 use crate::PageRange;
 use crate::area::{Layout, Place};
-use crate::stretches::Stretches;
+use crate::runs::Runs;
 use fathomp_types::{NodeId, PageId};
 
 /// Pages in a chunk.
@@ -13,7 +13,7 @@ const CHUNK_PAGES: u32 = 512;
 pub(crate) struct Table<E> {
     layout: Layout,
     /// Pages that are at home elsewhere now.
-    moved: Stretches<Place>,
+    moved: Runs<Place>,
     chunks: Vec<Option<Box<[E]>>>,
 }
 
@@ -22,7 +22,7 @@ impl<E: Copy + From<Place>> Table<E> {
         let chunks = layout.pages().div_ceil(CHUNK_PAGES) as usize;
         Self {
             layout,
-            moved: Stretches::default(),
+            moved: Runs::default(),
             chunks: vec![None; chunks],
         }
     }
@@ -111,7 +111,7 @@ impl<E: Copy + From<Place>> Table<E> {
 }
 
 /// Where a page is at home, and how many pages from it on are alike, perhaps more.
-fn place(layout: &Layout, moved: &Stretches<Place>, page: PageId) -> (Place, u32) {
+fn place(layout: &Layout, moved: &Runs<Place>, page: PageId) -> (Place, u32) {
     let (place, pages) = layout.stretch(page);
     match moved.find(page) {
         Ok((pages, place)) => (*place, pages),

@@ -2,7 +2,7 @@
 //! sets as gaps and lengths, content as it is. Every reader checks what it
 //! reads: a peer may lie.
 
-use crate::{Diff, DiffError, Interval, Notice, PageRange, PageSet};
+use crate::{Diff, DiffError, Interval, PageRange, PageSet, WriteNotice};
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub enum WireError {
 /// Appends what messages consist of.
 pub(crate) trait Write {
     fn number(&mut self, number: impl Into<u64>);
-    fn notices(&mut self, notices: &[Notice]);
+    fn notices(&mut self, notices: &[WriteNotice]);
     fn pages(&mut self, pages: &PageSet);
     fn versions(&mut self, versions: &[(NodeId, Interval)]);
     fn thread(&mut self, thread: Option<ThreadId>);
@@ -56,7 +56,7 @@ impl Write for Vec<u8> {
         self.push(rest as u8);
     }
 
-    fn notices(&mut self, notices: &[Notice]) {
+    fn notices(&mut self, notices: &[WriteNotice]) {
         self.number(notices.len() as u64);
         for notice in notices {
             self.number(notice.writer.0);
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
         (0..length).map(|_| next(self)).collect()
     }
 
-    pub(crate) fn notices(&mut self) -> Result<Vec<Notice>, WireError> {
+    pub(crate) fn notices(&mut self) -> Result<Vec<WriteNotice>, WireError> {
         self.list(|reader| {
             let (writer, interval) = reader.version()?;
             let out_of_range = WireError::Number { at: reader.at };
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
                 return Err(out_of_range);
             }
             let pages = reader.pages()?;
-            Ok(Notice {
+            Ok(WriteNotice {
                 writer,
                 interval,
                 pages,
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     }
 
     /// At most one notice.
-    pub(crate) fn notice(&mut self) -> Result<Option<Notice>, WireError> {
+    pub(crate) fn notice(&mut self) -> Result<Option<WriteNotice>, WireError> {
         let at = self.at;
         let mut notices = self.notices()?;
         match (notices.pop(), notices.is_empty()) {

@@ -27,7 +27,7 @@ pub enum Content {
     /// The diff of the page since its twin was made. It is made as the message is sent, once, and
     /// the twin is forgotten.
     Diff(PageId),
-    /// The diff of an interval that is kept: an [`crate::Action::Keep`] made it, or it came from
+    /// The diff of an interval that is kept: an [`crate::Action::StoreDiff`] made it, or it came from
     /// another node.
     Kept(PageId, Version),
 }

@@ -1,7 +1,7 @@
 //! Nodes of several hosts, as threads that are joined by connections of this machine.
 // A program of its own: the others are a model of the sources, and processes that fork.
 
-use fathomp_sys::wire::Wire;
+use fathomp_sys::polling::NonblockingSocket;
 use fathomp_transport::local::{Fabric, Limits};
 use fathomp_transport::tcp::handover::{Host, Hosts};
 use fathomp_transport::tcp::pipe::{Pipes, Side};
@@ -62,7 +62,7 @@ fn cluster_by(by: By, nodes: &[u16]) -> Vec<HostsTransport> {
             let ends = [(one, other, here), (other, one, there)];
             for ((mine, peer, stream), side) in ends.into_iter().zip(sides) {
                 let wire = match by {
-                    By::Sockets => Connection::Socket(Wire::new(stream.into())),
+                    By::Sockets => Connection::Socket(NonblockingSocket::new(stream.into())),
                     By::Pipes => {
                         stream.set_nonblocking(true).unwrap();
                         Connection::Pipe(pipes.end(0, side, stream.into()).unwrap())
@@ -499,7 +499,7 @@ fn garbage_is_named() {
     let joint = Joint::new(
         NodeId(0),
         NodeId(1),
-        Connection::Socket(Wire::new(stream.into())),
+        Connection::Socket(NonblockingSocket::new(stream.into())),
     );
     let fabric = Fabric::new(1, Limits::for_nodes(1), None).unwrap();
     let node = HostsTransport::new(hosts(0, &[1, 1]), NodeId(0), &fabric, vec![joint]).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! As in [`crate::wire`], the kernel is called directly.
 
-use crate::wire::{owned, uninterrupted};
+use crate::polling::{owned, uninterrupted};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;

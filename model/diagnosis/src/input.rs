@@ -1,7 +1,7 @@
 //! What there is to go by.
 
 use fathomp_analysis::samples::Samples;
-use fathomp_analysis::{Analysis, Crowd};
+use fathomp_analysis::{Analysis, Oversubscription};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
 use fathomp_shared_lines::Findings;
@@ -37,7 +37,7 @@ impl Input<'_> {
 
     /// The crowd that explains waiting for processors: threads bound to few of them first,
     /// then the program's on all of them.
-    pub(crate) fn crowd(&self) -> Option<Crowd> {
+    pub(crate) fn crowd(&self) -> Option<Oversubscription> {
         let crowds = &self.main.crowds;
         let bound = crowds.iter().filter(|crowd| crowd.first.is_some());
         bound

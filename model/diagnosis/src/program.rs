@@ -6,7 +6,7 @@ use crate::input::Input;
 use crate::library;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited};
-use fathomp_analysis::{Crowd, Region, SiteKind, State};
+use fathomp_analysis::{Oversubscription, Region, SiteKind, State};
 use fathomp_types::units::{count, duration, percent, plural, ratio};
 
 /// Recording that costs more than this part of the threads' time is a cause.
@@ -323,7 +323,7 @@ fn elsewhere(input: &Input<'_>) -> Option<(f64, u32)> {
     (one_node && processors > 0 && beside >= ELSEWHERE).then_some((part(all - known), processors))
 }
 
-fn crowd_words(crowd: &Crowd) -> String {
+fn crowd_words(crowd: &Oversubscription) -> String {
     let threads = plural(crowd.threads.into(), "thread");
     let waited = format!(
         "they were ready to run without one for {}, and computed {}",
@@ -345,7 +345,7 @@ fn crowd_words(crowd: &Crowd) -> String {
     }
 }
 
-fn crowd_action(input: &Input<'_>, crowd: &Crowd) -> String {
+fn crowd_action(input: &Input<'_>, crowd: &Oversubscription) -> String {
     let main = input.main;
     let set = |name: &str| main.program.environment.contains_key(name);
     if crowd.first.is_some() {

@@ -11,7 +11,7 @@ use crate::pace::Unlike;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited, too_short};
 use fathomp_analysis::{PieceKind, Region, State, ThreadShare, serial_construct};
-use fathomp_predict::{Leaning, leaning};
+use fathomp_predict::{ImbalanceEvidence, imbalance_evidence};
 use fathomp_types::text;
 use fathomp_types::units::{count, duration, percent, plural, ratio};
 
@@ -321,19 +321,20 @@ fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Optio
 /// Work of one thread alone is followed by a barrier that is not the region's last.
 /// Without one, a larger team tells no more: the heavy iterations of a loop may all lie
 /// in the first share.
-fn leaning_of(seen: &Seen<'_>) -> Leaning {
+fn evidence_of(seen: &Seen<'_>) -> ImbalanceEvidence {
     if seen.barriers() < 1.5 {
-        return leaning(&seen.region.unevenness);
+        return imbalance_evidence(&seen.region.unevenness);
     }
     let regions = seen.input.analyses.iter();
     let mut all: Vec<_> = regions
         .filter_map(|one| one.region(&seen.region.key))
         .chain([seen.region])
-        .map(|region| (region.team_size_max, leaning(&region.unevenness)))
-        .filter(|(_, leaning)| *leaning != Leaning::Open)
+        .map(|region| (region.team_size_max, imbalance_evidence(&region.unevenness)))
+        .filter(|(_, evidence)| *evidence != ImbalanceEvidence::Open)
         .collect();
     all.sort_by_key(|(team, _)| *team);
-    all.last().map_or(Leaning::Open, |(_, leaning)| *leaning)
+    all.last()
+        .map_or(ImbalanceEvidence::Open, |(_, evidence)| *evidence)
 }
 
 /// Tasks that clauses have their creator run, so that no other thread finds any.
@@ -379,7 +380,7 @@ fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
         return cause;
     }
     let uneven = &region.unevenness;
-    if leaning_of(seen) == Leaning::Serial {
+    if evidence_of(seen) == ImbalanceEvidence::Serial {
         let tasks = match region.tasks_undeferred {
             some if some == 0 || some < region.tasks_run / 10 => String::new(),
             some => format!(

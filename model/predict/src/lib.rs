@@ -21,7 +21,7 @@ pub mod threads;
 pub mod validate;
 
 pub use ask::{AskError, Outcome, Question, ask};
-pub use recorded::{Leaning, MOST_THREADS, PredictError};
+pub use recorded::{ImbalanceEvidence, MOST_THREADS, PredictError};
 pub use threads::{
     Baseline, Dominating, Measured, Options, Point, Prediction, RegionPrediction, SCHEMA, Term,
     TermTime, Terms, VERSION, Validation, baselines, horizon, in_peace, measured, predict,
@@ -29,6 +29,6 @@ pub use threads::{
 
 /// Which explanation of waits at barriers the threads of a region support.
 #[must_use]
-pub fn leaning(unevenness: &fathomp_analysis::Unevenness) -> Leaning {
-    Leaning::of(unevenness)
+pub fn imbalance_evidence(unevenness: &fathomp_analysis::Unevenness) -> ImbalanceEvidence {
+    ImbalanceEvidence::of(unevenness)
 }

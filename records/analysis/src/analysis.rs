@@ -2,7 +2,6 @@
 
 use crate::constructs;
 use crate::costs::{self, EventCosts};
-use crate::crowd;
 use crate::directive;
 use crate::efficiency::Share;
 use crate::enclosing;
@@ -10,13 +9,14 @@ use crate::facts::{
     Analysis, Counts, Dsm, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, Times,
     VERSION,
 };
-use crate::ledger::{self, Ledger};
+use crate::oversubscription;
 use crate::problems;
 use crate::regions;
 use crate::sites::Sites;
 use crate::spans;
 use crate::sums::{relative, saturating_sum};
 use crate::symbols::Symbols;
+use crate::time_accounting::{self, TimeAccount};
 use crate::timeline::{self, TimelineBudget};
 use crate::trips;
 use fathomp_launch::openmp::{NUM_THREADS, first_of_list};
@@ -40,19 +40,19 @@ pub struct Options {
 pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
     let mut symbols = Symbols::new();
     let sites = Sites::new(recording, &mut symbols);
-    let ledgers: Vec<Ledger<'_>> = recording
+    let accounts: Vec<TimeAccount<'_>> = recording
         .processes
         .iter()
         .enumerate()
-        .map(|(index, process)| Ledger {
-            ..ledger::keep(process, &sites, index)
+        .map(|(index, process)| TimeAccount {
+            ..time_accounting::keep(process, &sites, index)
         })
         .collect();
-    let offsets = offsets_ns(&ledgers);
-    let wall_ns = wall_ns(recording, &ledgers, &offsets);
-    let mut rows = regions::add_up(&ledgers, &sites, &offsets, wall_ns);
+    let offsets = offsets_ns(&accounts);
+    let wall_ns = wall_ns(recording, &accounts, &offsets);
+    let mut rows = regions::add_up(&accounts, &sites, &offsets, wall_ns);
     enclosing::reach_over_inner(&mut rows.regions);
-    trips::attach(&mut rows.regions, &rows.position, &ledgers, recording);
+    trips::attach(&mut rows.regions, &rows.position, &accounts, recording);
 
     let mut states = Times::default();
     let mut counts = Counts::default();
@@ -66,7 +66,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
     }
     let threads = threads_had(&rows.threads, recording, wall_ns);
     let timeline = timeline::build(
-        &ledgers,
+        &accounts,
         &offsets,
         wall_ns,
         &rows.position,
@@ -85,16 +85,16 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         team_size: team_size(&rows.regions),
         states,
         efficiency: whole_program(&rows.regions, &rows.threads, threads, wall_ns),
-        parallel_time_fraction: parallel_time(&ledgers, &offsets, wall_ns),
+        parallel_time_fraction: parallel_time(&accounts, &offsets, wall_ns),
         parallel_work_fraction: parallel_work(&rows.regions, &states),
         counts,
         dsm,
-        processes: processes(&ledgers, &offsets),
+        processes: processes(&accounts, &offsets),
         threads_seen: rows.threads,
         regions: rows.regions,
-        loops: constructs::loops(&ledgers, &sites),
-        waits: constructs::waits(&ledgers, &sites),
-        crowds: crowd::find(&ledgers, &offsets, &recording.meta, wall_ns),
+        loops: constructs::loops(&accounts, &sites),
+        waits: constructs::waits(&accounts, &sites),
+        crowds: oversubscription::find(&accounts, &offsets, &recording.meta, wall_ns),
         timeline,
         intrusion,
         problems: Vec::new(),
@@ -169,13 +169,13 @@ fn still_ns(recording: &Recording) -> Option<u64> {
 }
 
 /// What shifts each process's time to the start of the first.
-fn offsets_ns(ledgers: &[Ledger<'_>]) -> Vec<u64> {
-    let starts: Vec<u64> = ledgers
+fn offsets_ns(accounts: &[TimeAccount<'_>]) -> Vec<u64> {
+    let starts: Vec<u64> = accounts
         .iter()
-        .map(|ledger| {
-            let clock = &ledger.process.clock;
-            let before_zero = clock.span(clock.zero.since(ledger.begin)).0;
-            let after_zero = clock.at(ledger.begin).0;
+        .map(|account| {
+            let clock = &account.process.clock;
+            let before_zero = clock.span(clock.zero.since(account.begin)).0;
+            let after_zero = clock.at(account.begin).0;
             clock
                 .zero_unix_ns
                 .saturating_sub(before_zero)
@@ -186,12 +186,12 @@ fn offsets_ns(ledgers: &[Ledger<'_>]) -> Vec<u64> {
     starts.into_iter().map(|start| start - first).collect()
 }
 
-fn wall_ns(recording: &Recording, ledgers: &[Ledger<'_>], offsets: &[u64]) -> u64 {
-    ledgers
+fn wall_ns(recording: &Recording, accounts: &[TimeAccount<'_>], offsets: &[u64]) -> u64 {
+    accounts
         .iter()
         .zip(offsets)
-        .map(|(ledger, offset)| {
-            relative(&ledger.process.clock, ledger.begin, ledger.end).saturating_add(*offset)
+        .map(|(account, offset)| {
+            relative(&account.process.clock, account.begin, account.end).saturating_add(*offset)
         })
         .max()
         .or(recording.meta.wall_ns)
@@ -283,21 +283,24 @@ fn whole_program(
 }
 
 /// Wall time with an outermost region running, as a fraction.
-fn parallel_time(ledgers: &[Ledger<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
+fn parallel_time(accounts: &[TimeAccount<'_>], offsets: &[u64], wall_ns: u64) -> f64 {
     let mut spans = Vec::new();
     let mut merged = 0.0;
-    for (ledger, offset) in ledgers.iter().zip(offsets) {
-        let clock = &ledger.process.clock;
-        let moment = |at| relative(clock, ledger.begin, at).saturating_add(*offset);
-        let some_merged = ledger.parts.iter().any(crate::ledger::Part::merged);
-        for team in &ledger.teams {
+    for (account, offset) in accounts.iter().zip(offsets) {
+        let clock = &account.process.clock;
+        let moment = |at| relative(clock, account.begin, at).saturating_add(*offset);
+        let some_merged = account
+            .parts
+            .iter()
+            .any(crate::time_accounting::Part::merged);
+        for team in &account.teams {
             // Without its encountering thread's record it is in a sum.
             let elsewhere = some_merged && team.encountering.is_none();
             if team.level <= 1 && !elsewhere {
                 spans.push((moment(team.from), moment(team.to)));
             }
         }
-        for part in &ledger.parts {
+        for part in &account.parts {
             if part.merged() && part.encountered() && part.record.level <= 1 {
                 merged += clock.span(part.length).0 as f64;
             }
@@ -315,13 +318,13 @@ fn parallel_work(regions: &[Region], states: &Times) -> f64 {
     }
 }
 
-fn processes(ledgers: &[Ledger<'_>], offsets: &[u64]) -> Vec<ProcessRow> {
-    ledgers
+fn processes(accounts: &[TimeAccount<'_>], offsets: &[u64]) -> Vec<ProcessRow> {
+    accounts
         .iter()
         .zip(offsets)
-        .map(|(ledger, offset)| {
-            let process = ledger.process;
-            let length = relative(&process.clock, ledger.begin, ledger.end);
+        .map(|(account, offset)| {
+            let process = account.process;
+            let length = relative(&process.clock, account.begin, account.end);
             ProcessRow {
                 node: process.node.0,
                 pid: process.pid,

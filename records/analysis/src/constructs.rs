@@ -1,8 +1,8 @@
 //! Loops and waiting places: constructs inside regions.
 
 use crate::facts::{LoopRow, LoopShareRow, WaitRow};
-use crate::ledger::Ledger;
 use crate::sites::Sites;
+use crate::time_accounting::TimeAccount;
 use fathomp_trace::record::{LoopKind, Record};
 use fathomp_trace::state::State;
 use fathomp_types::InstanceId;
@@ -21,16 +21,16 @@ struct LoopSum {
 }
 
 /// Worksharing loops, by decreasing time.
-pub(crate) fn loops(ledgers: &[Ledger<'_>], sites: &Sites) -> Vec<LoopRow> {
+pub(crate) fn loops(accounts: &[TimeAccount<'_>], sites: &Sites) -> Vec<LoopRow> {
     let mut sums: BTreeMap<(usize, LoopKind), LoopSum> = BTreeMap::new();
-    for (process, ledger) in ledgers.iter().enumerate() {
-        let clock = &ledger.process.clock;
-        let region_of: HashMap<InstanceId, usize> = ledger
+    for (process, account) in accounts.iter().enumerate() {
+        let clock = &account.process.clock;
+        let region_of: HashMap<InstanceId, usize> = account
             .parts
             .iter()
             .map(|part| (part.record.instance, part.region))
             .collect();
-        for (thread, stream) in ledger.process.threads.iter().enumerate() {
+        for (thread, stream) in account.process.threads.iter().enumerate() {
             for record in &stream.records {
                 let Record::Loop(share) = record else {
                     continue;
@@ -55,7 +55,7 @@ pub(crate) fn loops(ledgers: &[Ledger<'_>], sites: &Sites) -> Vec<LoopRow> {
     }
     let mut rows: Vec<LoopRow> = sums
         .into_iter()
-        .map(|((entry, kind), sum)| loop_row(entry, kind, sum, ledgers, sites))
+        .map(|((entry, kind), sum)| loop_row(entry, kind, sum, accounts, sites))
         .collect();
     rows.sort_by(|a, b| {
         (Reverse(a.time_ns), &a.key, a.kind).cmp(&(Reverse(b.time_ns), &b.key, b.kind))
@@ -67,7 +67,7 @@ fn loop_row(
     entry: usize,
     kind: LoopKind,
     sum: LoopSum,
-    ledgers: &[Ledger<'_>],
+    accounts: &[TimeAccount<'_>],
     sites: &Sites,
 ) -> LoopRow {
     let site = &sites.entries[entry];
@@ -83,7 +83,7 @@ fn loop_row(
             longest = longest.max(row[1]);
             LoopShareRow {
                 process,
-                thread: ledgers[process].process.threads[index].id.0,
+                thread: accounts[process].process.threads[index].id.0,
                 shares: row[0],
                 time_ns: row[1],
                 iterations: row[2],
@@ -123,11 +123,11 @@ fn loop_row(
 }
 
 /// Places where threads waited, by decreasing time.
-pub(crate) fn waits(ledgers: &[Ledger<'_>], sites: &Sites) -> Vec<WaitRow> {
+pub(crate) fn waits(accounts: &[TimeAccount<'_>], sites: &Sites) -> Vec<WaitRow> {
     let mut sums: BTreeMap<(usize, State), [u64; 3]> = BTreeMap::new();
-    for (process, ledger) in ledgers.iter().enumerate() {
-        let clock = &ledger.process.clock;
-        for stream in &ledger.process.threads {
+    for (process, account) in accounts.iter().enumerate() {
+        let clock = &account.process.clock;
+        for stream in &account.process.threads {
             for record in &stream.records {
                 let Record::Interval(wait) = record else {
                     continue;

@@ -7,8 +7,8 @@
 //! average of its neighbourhood.
 
 use crate::facts::Counts;
-use crate::ledger::Ledger;
-use crate::ledger::pieces::Piece;
+use crate::time_accounting::TimeAccount;
+use crate::time_accounting::pieces::Piece;
 use fathomp_trace::record::{CounterReading, Counters};
 use fathomp_types::Ticks;
 use std::collections::BTreeMap;
@@ -51,13 +51,13 @@ impl Counts {
 /// Counters of `thread` per region; `region_of` numbers the site of a reading
 /// that covers no known time.
 pub(crate) fn attribute(
-    ledger: &Ledger<'_>,
+    account: &TimeAccount<'_>,
     thread: usize,
     pieces: &[Piece],
     region_of: impl Fn(&CounterReading) -> usize,
 ) -> BTreeMap<usize, Counts> {
-    let readings = ledger.readings(thread);
-    let mut hulls: Vec<Hull> = ledger
+    let readings = account.readings(thread);
+    let mut hulls: Vec<Hull> = account
         .of_thread(thread)
         .iter()
         .filter(|part| part.merged())
@@ -85,7 +85,7 @@ pub(crate) fn attribute(
             if piece.begin >= to {
                 break;
             }
-            let region = piece.part.map_or(0, |part| ledger.parts[part].region);
+            let region = piece.part.map_or(0, |part| account.parts[part].region);
             *weights.entry(region).or_default() += overlap(piece.begin, piece.end, from, to);
         }
         for hull in &hulls[first_hull..] {

@@ -1,6 +1,6 @@
 //! What sharing memory between nodes cost along the critical path.
 
-use crate::ledger::{Ledger, Part, Team};
+use crate::time_accounting::{Part, Team, TimeAccount};
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use std::collections::BTreeMap;
 
@@ -24,26 +24,26 @@ fn weight(counts: &DsmCounts) -> (u64, u64) {
 }
 
 /// Counts along the critical path, by region.
-pub(crate) fn critical(ledger: &Ledger<'_>) -> BTreeMap<usize, DsmCounts> {
+pub(crate) fn critical(account: &TimeAccount<'_>) -> BTreeMap<usize, DsmCounts> {
     let mut sums: BTreeMap<usize, DsmCounts> = BTreeMap::new();
-    if ledger.parts.iter().all(|part| part.record.dsm.is_none())
-        && ledger.gaps.iter().all(|gap| gap.dsm.is_zero())
+    if account.parts.iter().all(|part| part.record.dsm.is_none())
+        && account.gaps.iter().all(|gap| gap.dsm.is_zero())
     {
         return sums;
     }
     let heaviest = |team: &Team| {
-        let members = team.members.iter().map(|member| &ledger.parts[*member]);
+        let members = team.members.iter().map(|member| &account.parts[*member]);
         members
             .map(|part| part.record.dsm_counts())
             .max_by_key(weight)
     };
-    for team in &ledger.teams {
+    for team in &account.teams {
         if let Some(counts) = heaviest(team) {
             *sums.entry(team.region).or_default() += &counts;
         }
     }
     let mut merged: BTreeMap<(usize, usize), DsmCounts> = BTreeMap::new();
-    for part in ledger.parts.iter().filter(|part| Part::merged(part)) {
+    for part in account.parts.iter().filter(|part| Part::merged(part)) {
         *merged.entry((part.region, part.thread)).or_default() += &part.record.dsm_counts();
     }
     let mut most: BTreeMap<usize, DsmCounts> = BTreeMap::new();
@@ -56,7 +56,7 @@ pub(crate) fn critical(ledger: &Ledger<'_>) -> BTreeMap<usize, DsmCounts> {
     for (region, counts) in most {
         *sums.entry(region).or_default() += &counts;
     }
-    for (life, gap) in ledger.lives.iter().zip(&ledger.gaps) {
+    for (life, gap) in account.lives.iter().zip(&account.gaps) {
         if life.first {
             *sums.entry(0).or_default() += &gap.dsm;
         }

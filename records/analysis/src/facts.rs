@@ -25,7 +25,7 @@ pub use teams::Decided;
 pub use timeline::{Segment, Timeline, TimelineThread};
 pub use times::Times;
 pub use waits::BarrierWaitCauses;
-pub use whole::{Crowd, Intrusion};
+pub use whole::{Intrusion, Oversubscription};
 pub use witnesses::WitnessFacts;
 pub use work::{PieceKind, Pieces, Work};
 
@@ -86,7 +86,7 @@ pub struct Analysis {
     pub waits: Vec<WaitRow>,
     /// More threads at work than processors for them: the whole program's first,
     /// then those of threads bound to some of the processors.
-    pub crowds: Vec<Crowd>,
+    pub crowds: Vec<Oversubscription>,
     /// Threads over time.
     pub timeline: Timeline,
     /// What the recording itself cost.

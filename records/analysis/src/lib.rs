@@ -16,19 +16,17 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
-mod axis;
 mod clauses;
 mod constructs;
 mod costs;
 mod counters;
 mod critical;
-mod crowd;
 mod directive;
 mod disturbance;
 mod efficiency;
 mod enclosing;
 mod facts;
-mod ledger;
+mod oversubscription;
 mod phases;
 mod problems;
 mod regions;
@@ -39,19 +37,20 @@ mod sums;
 pub mod symbols;
 #[doc(hidden)]
 pub mod testing;
+mod time_accounting;
+mod time_alignment;
 mod timeline;
 mod trips;
 mod waits;
 mod work;
 
 pub use analysis::{Options, analyse};
-pub use axis::{Axis, AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, axis};
 pub use clauses::{Reductions, reductions, serial_construct};
 pub use costs::EventCosts;
 pub use disturbance::{Disturbance, Taken};
 pub use facts::{
-    Analysis, BarrierWaitCauses, Confidence, Counts, Crowd, Crowded, Decided, Dsm, Efficiency,
-    Intrusion, Lines, LoopRow, LoopShareRow, PhaseShare, PieceKind, Pieces, Place, Problem,
+    Analysis, BarrierWaitCauses, Confidence, Counts, Crowded, Decided, Dsm, Efficiency, Intrusion,
+    Lines, LoopRow, LoopShareRow, Oversubscription, PhaseShare, PieceKind, Pieces, Place, Problem,
     ProcessRow, ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow,
     ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips, Unevenness,
     UnknownIterations, VERSION, WaitRow, WitnessFacts, Work,
@@ -63,5 +62,8 @@ pub use fathomp_trace::{
     state::State,
 };
 pub use sites::site_names;
+pub use time_alignment::{
+    AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, TimeAlignment, axis,
+};
 pub use timeline::TimelineBudget;
 pub use trips::{Execution, executions, facts};

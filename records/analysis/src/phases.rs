@@ -1,8 +1,8 @@
 //! What sharing memory cost each thread between two barriers of the nodes.
 
 use crate::facts::{Dsm, PhaseShare};
-use crate::ledger::Ledger;
 use crate::sites::Sites;
+use crate::time_accounting::TimeAccount;
 use fathomp_trace::dsm::DsmCount;
 use fathomp_trace::record::{Phase, Record};
 use fathomp_types::{Clock, InstanceId, Ticks};
@@ -34,13 +34,13 @@ pub(crate) type Shares = BTreeMap<(usize, usize), PhaseShare>;
 /// Phases of each region in a process, in the order of time. Of executions that not all
 /// threads have left the same number of phases of, there are none.
 pub(crate) fn find(
-    ledger: &Ledger<'_>,
+    account: &TimeAccount<'_>,
     process: usize,
     sites: &Sites,
 ) -> BTreeMap<usize, Vec<Shares>> {
     let mut executions: BTreeMap<(usize, InstanceId), BTreeMap<usize, Vec<&Phase>>> =
         BTreeMap::new();
-    for (thread, stream) in ledger.process.threads.iter().enumerate() {
+    for (thread, stream) in account.process.threads.iter().enumerate() {
         for record in &stream.records {
             if let Record::Phase(phase) = record {
                 let key = (sites.region(process, phase.site), phase.instance);
@@ -73,7 +73,7 @@ pub(crate) fn find(
                 if all.len() == first + number {
                     all.push(Shares::new());
                 }
-                let share = share_of(phase, number + 1 == count, &ledger.process.clock);
+                let share = share_of(phase, number + 1 == count, &account.process.clock);
                 all[first + number].insert((process, thread), share);
             }
         }

@@ -1,4 +1,4 @@
-//! Regions: the ledgers of all processes added up by place in the source.
+//! Regions: the accounts of all processes added up by place in the source.
 
 use crate::counters;
 use crate::critical;
@@ -7,12 +7,12 @@ use crate::facts::{
     Confidence, Counts, Decided, Dsm, Efficiency, Region, RegionDsm, ThreadRow, ThreadShare, Times,
     Unevenness, Work,
 };
-use crate::ledger::pieces;
-use crate::ledger::{Lag, Ledger, Part, Team, member_times};
 use crate::phases;
 use crate::sites::Sites;
 use crate::spans::{covered, overlapping, spread};
 use crate::sums::{relative, to_times};
+use crate::time_accounting::pieces;
+use crate::time_accounting::{Part, Team, TimeAccount, WakeupDelay, member_times};
 use crate::waits;
 use crate::work;
 use fathomp_trace::dsm::DsmCounts;
@@ -40,7 +40,7 @@ struct Sum {
     imbalance_ns: f64,
     uneven: UnevenSum,
     /// In nanoseconds.
-    lag: Lag,
+    lag: WakeupDelay,
     work: Work,
     level: Option<u32>,
     team_size: Option<(u32, u32)>,
@@ -129,10 +129,10 @@ pub(crate) struct Rows {
     pub(crate) threads: Vec<ThreadRow>,
 }
 
-/// Adds up `ledgers`; `offsets_ns` shifts each process to common time, and
+/// Adds up `accounts`; `offsets_ns` shifts each process to common time, and
 /// `wall_ns` is what shares refer to.
 pub(crate) fn add_up(
-    ledgers: &[Ledger<'_>],
+    accounts: &[TimeAccount<'_>],
     sites: &Sites,
     offsets_ns: &[u64],
     wall_ns: u64,
@@ -140,31 +140,31 @@ pub(crate) fn add_up(
     let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
     sums.entry(0).or_default();
     let mut threads = Vec::new();
-    for (process, ledger) in ledgers.iter().enumerate() {
-        let clock = &ledger.process.clock;
-        add_parts(&mut sums, ledger, process);
-        add_executions(&mut sums, ledger, process);
-        add_inclusive(&mut sums, ledger, clock);
-        for (region, work) in work::find(ledger) {
+    for (process, account) in accounts.iter().enumerate() {
+        let clock = &account.process.clock;
+        add_parts(&mut sums, account, process);
+        add_executions(&mut sums, account, process);
+        add_inclusive(&mut sums, account, clock);
+        for (region, work) in work::find(account) {
             let sum = sums.entry(region).or_default();
             // Of several processes the first that says something.
             if sum.work == Work::default() {
                 sum.work = work;
             }
         }
-        add_gaps(&mut sums, ledger, process);
-        for (region, counts) in critical::critical(ledger) {
+        add_gaps(&mut sums, account, process);
+        for (region, counts) in critical::critical(account) {
             sums.entry(region).or_default().dsm += &Dsm::new(&counts, clock);
         }
-        for (region, phases) in phases::find(ledger, process, sites) {
+        for (region, phases) in phases::find(account, process, sites) {
             sums.entry(region).or_default().phases.extend(phases);
         }
-        for (region, causes) in waits::Known::of_executions(ledger) {
+        for (region, causes) in waits::Known::of_executions(account) {
             sums.entry(region).or_default().wait_causes.add(causes);
         }
         threads.extend(add_threads(
             &mut sums,
-            ledger,
+            account,
             sites,
             process,
             offsets_ns[process],
@@ -172,7 +172,7 @@ pub(crate) fn add_up(
     }
     let mut regions: Vec<(usize, Region)> = sums
         .into_iter()
-        .map(|(entry, sum)| (entry, finish(entry, sum, ledgers, sites, wall_ns)))
+        .map(|(entry, sum)| (entry, finish(entry, sum, accounts, sites, wall_ns)))
         .collect();
     regions.sort_by(|(a_entry, a), (b_entry, b)| {
         (*a_entry != 0, std::cmp::Reverse(a.wall_ns), &a.key).cmp(&(
@@ -192,9 +192,9 @@ pub(crate) fn add_up(
     }
 }
 
-fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize) {
-    let clock = &ledger.process.clock;
-    for part in &ledger.parts {
+fn add_parts(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>, process: usize) {
+    let clock = &account.process.clock;
+    for part in &account.parts {
         let sum = sums.entry(part.region).or_default();
         let record = part.record;
         let level = record.level.max(1);
@@ -218,7 +218,7 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
         let place = sum.places.entry((process, record.thread_num)).or_default();
         place.useful += clock.span(part.states[State::Compute]).0 as f64;
         place.overhead += clock.span(part.states[State::Overhead]).0 as f64;
-        sum.total_ns += clock.span(crate::ledger::total(&part.states)).0 as f64;
+        sum.total_ns += clock.span(crate::time_accounting::total(&part.states)).0 as f64;
 
         let thread = sum.threads.entry((process, part.thread)).or_default();
         add_states(&mut thread.states, &part.states);
@@ -247,9 +247,9 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usiz
 }
 
 /// Executions: those recorded one by one, then sums of several.
-fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize) {
-    let clock = &ledger.process.clock;
-    for team in &ledger.teams {
+fn add_executions(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>, process: usize) {
+    let clock = &account.process.clock;
+    for team in &account.teams {
         let Some(sum) = sums.get_mut(&team.region) else {
             continue;
         };
@@ -272,7 +272,7 @@ fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process:
         }
     }
     let mut workers: BTreeMap<(usize, usize), (u64, u64)> = BTreeMap::new();
-    for part in ledger.parts.iter().filter(|part| part.merged()) {
+    for part in account.parts.iter().filter(|part| part.merged()) {
         let length = clock.span(part.length).0;
         let executions = part.executions();
         if part.encountered() {
@@ -288,7 +288,7 @@ fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process:
             seen.1 = seen.1.saturating_add(length);
         }
     }
-    add_merged_imbalance(sums, ledger);
+    add_merged_imbalance(sums, account);
     // No encountering thread left a record: the busiest worker stands for it.
     let mut busiest: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for ((region, _), seen) in workers {
@@ -307,11 +307,11 @@ fn add_executions(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process:
 
 /// Of merged executions only sums per thread are known, so imbalance that
 /// moves from thread to thread is not seen.
-fn add_merged_imbalance(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>) {
+fn add_merged_imbalance(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>) {
     let mut places: BTreeMap<usize, BTreeMap<u32, PerState<f64>>> = BTreeMap::new();
     let mut sizes: BTreeMap<usize, u32> = BTreeMap::new();
-    let clock = &ledger.process.clock;
-    for part in ledger.parts.iter().filter(|part| part.merged()) {
+    let clock = &account.process.clock;
+    for part in account.parts.iter().filter(|part| part.merged()) {
         let region = places.entry(part.region).or_default();
         let place = region.entry(part.record.thread_num).or_default();
         let more = member_times(part);
@@ -329,22 +329,22 @@ fn add_merged_imbalance(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>) {
         if let Some(sum) = sums.get_mut(&region) {
             sum.imbalance_ns += (longest - mean).max(0.0);
             let members: Vec<PerState<f64>> = places.into_values().collect();
-            sum.lag.add(&Lag::of(&members, threads), 1.0);
+            sum.lag.add(&WakeupDelay::of(&members, threads), 1.0);
         }
     }
 }
 
 /// Adds every part to the regions it is nested in, on whatever thread.
-fn add_inclusive(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, clock: &Clock) {
-    let nested = ledger.parts.iter().any(|part| part.record.parent.0 != 0);
+fn add_inclusive(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>, clock: &Clock) {
+    let nested = account.parts.iter().any(|part| part.record.parent.0 != 0);
     let mut origin: HashMap<InstanceId, (usize, InstanceId)> = HashMap::new();
     if nested {
-        for part in &ledger.parts {
+        for part in &account.parts {
             origin.insert(part.record.instance, (part.region, part.record.parent));
         }
     }
     let mut ancestors: Vec<usize> = Vec::new();
-    for part in &ledger.parts {
+    for part in &account.parts {
         ancestors.clear();
         ancestors.push(part.region);
         let mut parent = part.record.parent;
@@ -373,11 +373,11 @@ fn add_inclusive(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, clock: &C
     }
 }
 
-fn add_gaps(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize) {
-    let clock = &ledger.process.clock;
+fn add_gaps(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>, process: usize) {
+    let clock = &account.process.clock;
     let sum = sums.entry(0).or_default();
-    for (index, gap) in ledger.gaps.iter().enumerate() {
-        let life = &ledger.lives[index];
+    for (index, gap) in account.gaps.iter().enumerate() {
+        let life = &account.lives[index];
         let thread = sum.threads.entry((process, index)).or_default();
         add_states(&mut thread.states, &gap.states);
         thread.instances = gap.stretches.len() as u64;
@@ -390,7 +390,7 @@ fn add_gaps(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize
         if !life.first {
             continue;
         }
-        let merged = ledger.of_thread(index).iter().any(Part::merged);
+        let merged = account.of_thread(index).iter().any(Part::merged);
         sum.merged |= merged;
         if merged {
             sum.lengths.push((clock.span(gap.length).0, 1));
@@ -404,17 +404,17 @@ fn add_gaps(sums: &mut BTreeMap<usize, Sum>, ledger: &Ledger<'_>, process: usize
 
 fn add_threads(
     sums: &mut BTreeMap<usize, Sum>,
-    ledger: &Ledger<'_>,
+    account: &TimeAccount<'_>,
     sites: &Sites,
     process: usize,
     offset_ns: u64,
 ) -> Vec<ThreadRow> {
-    let clock = &ledger.process.clock;
-    let mut rows = Vec::with_capacity(ledger.lives.len());
-    for (index, stream) in ledger.process.threads.iter().enumerate() {
-        let life = &ledger.lives[index];
-        let pieces = pieces::cut(ledger, index);
-        let counted = counters::attribute(ledger, index, &pieces, |reading| {
+    let clock = &account.process.clock;
+    let mut rows = Vec::with_capacity(account.lives.len());
+    for (index, stream) in account.process.threads.iter().enumerate() {
+        let life = &account.lives[index];
+        let pieces = pieces::cut(account, index);
+        let counted = counters::attribute(account, index, &pieces, |reading| {
             sites.region(process, reading.site)
         });
         let mut counts = Counts::default();
@@ -424,9 +424,9 @@ fn add_threads(
             let thread = sum.threads.entry((process, index)).or_default();
             thread.counts.add(&part);
         }
-        let mut states = ledger.gaps[index].states;
-        let mut dsm = ledger.gaps[index].dsm;
-        for part in ledger.of_thread(index) {
+        let mut states = account.gaps[index].states;
+        let mut dsm = account.gaps[index].dsm;
+        for part in account.of_thread(index) {
             add_states(&mut states, &part.states);
             dsm += &part.record.dsm_counts();
         }
@@ -435,12 +435,12 @@ fn add_threads(
             thread: stream.id.0,
             os_id: stream.os_id,
             encountering: life.encountering,
-            begin_ns: relative(clock, ledger.begin, life.begin).saturating_add(offset_ns),
-            end_ns: relative(clock, ledger.begin, life.end).saturating_add(offset_ns),
+            begin_ns: relative(clock, account.begin, life.begin).saturating_add(offset_ns),
+            end_ns: relative(clock, account.begin, life.end).saturating_add(offset_ns),
             states: to_times(&states, clock),
             counts,
             node: stream.node.0,
-            dsm: in_cluster(ledger.process).then(|| Dsm::new(&dsm, clock)),
+            dsm: in_cluster(account.process).then(|| Dsm::new(&dsm, clock)),
             dropped: stream.dropped,
         });
     }
@@ -458,7 +458,13 @@ fn add_states(sum: &mut PerState<Ticks>, more: &PerState<Ticks>) {
     }
 }
 
-fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns: u64) -> Region {
+fn finish(
+    entry: usize,
+    sum: Sum,
+    accounts: &[TimeAccount<'_>],
+    sites: &Sites,
+    wall_ns: u64,
+) -> Region {
     let spread = spread(&sum.lengths);
     let concurrent = overlapping(&sum.spans);
     let site = &sites.entries[entry];
@@ -470,7 +476,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
     let (mut loops, mut chunks, mut iterations) = (0_u64, 0_u64, 0_u64);
     let (mut tasks_created, mut tasks_run, mut tasks_undeferred) = (0_u64, 0_u64, 0_u64);
     for ((process, index), thread) in sum.threads {
-        let source = &ledgers[process].process;
+        let source = &accounts[process].process;
         let times = to_times(&thread.states, &source.clock);
         states += &times;
         counts.add(&thread.counts);
@@ -546,7 +552,7 @@ fn finish(entry: usize, sum: Sum, ledgers: &[Ledger<'_>], sites: &Sites, wall_ns
         team_size_max,
         deciders: sum.deciders,
         encountering_threads: if entry == 0 {
-            ledgers.len() as u32
+            accounts.len() as u32
         } else {
             sum.encountering.len() as u32
         },

@@ -9,9 +9,9 @@
 
 use crate::facts::Times;
 use crate::facts::{Segment, Timeline, TimelineThread};
-use crate::ledger::Ledger;
-use crate::ledger::pieces::{self, Piece};
 use crate::sums::{relative, to_times};
+use crate::time_accounting::TimeAccount;
+use crate::time_accounting::pieces::{self, Piece};
 use fathomp_trace::state::{PerState, State};
 use fathomp_types::Ticks;
 use std::collections::HashMap;
@@ -42,21 +42,23 @@ const ALIKE: f64 = 0.05;
 /// Builds the timeline. `position` translates entries of the site table to
 /// indices of regions.
 pub(crate) fn build(
-    ledgers: &[Ledger<'_>],
+    accounts: &[TimeAccount<'_>],
     offsets_ns: &[u64],
     wall_ns: u64,
     position: &[Option<usize>],
     budget: TimelineBudget,
 ) -> Timeline {
-    let mut rows: Vec<(usize, usize)> = ledgers
+    let mut rows: Vec<(usize, usize)> = accounts
         .iter()
         .enumerate()
-        .flat_map(|(process, ledger)| (0..ledger.lives.len()).map(move |thread| (process, thread)))
+        .flat_map(|(process, account)| {
+            (0..account.lives.len()).map(move |thread| (process, thread))
+        })
         .collect();
     let omitted = rows.len().saturating_sub(budget.threads.max(1));
     if omitted > 0 {
         let busy = |&(process, thread): &(usize, usize)| {
-            let parts = ledgers[process].of_thread(thread);
+            let parts = accounts[process].of_thread(thread);
             parts.iter().map(|part| part.length).sum::<Ticks>()
         };
         rows.sort_by_key(|row| (std::cmp::Reverse(busy(row)), *row));
@@ -69,9 +71,9 @@ pub(crate) fn build(
         .into_iter()
         .map(|(process, thread)| TimelineThread {
             process,
-            thread: ledgers[process].process.threads[thread].id.0,
+            thread: accounts[process].process.threads[thread].id.0,
             segments: Row {
-                ledger: &ledgers[process],
+                account: &accounts[process],
                 thread,
                 offset_ns: offsets_ns[process],
                 position,
@@ -91,7 +93,7 @@ pub(crate) fn build(
 }
 
 struct Row<'a, 'b> {
-    ledger: &'a Ledger<'b>,
+    account: &'a TimeAccount<'b>,
     thread: usize,
     offset_ns: u64,
     position: &'a [Option<usize>],
@@ -109,14 +111,14 @@ struct Cell {
 
 impl Row<'_, '_> {
     fn segments(&self) -> Vec<Segment> {
-        let cut = pieces::cut(self.ledger, self.thread);
-        let pieces = pieces::with_waits(self.ledger, self.thread, &cut);
+        let cut = pieces::cut(self.account, self.thread);
+        let pieces = pieces::with_waits(self.account, self.thread, &cut);
         let densities = self.densities(&pieces);
         let merged = self
-            .ledger
+            .account
             .of_thread(self.thread)
             .iter()
-            .any(crate::ledger::Part::merged);
+            .any(crate::time_accounting::Part::merged);
         if !merged && pieces.len() <= self.cells {
             self.exact(&pieces, &densities)
         } else {
@@ -139,8 +141,8 @@ impl Row<'_, '_> {
             .into_iter()
             .map(|part| {
                 let all = match part {
-                    Some(part) => self.ledger.parts[part].states,
-                    None => self.ledger.gaps[self.thread].states,
+                    Some(part) => self.account.parts[part].states,
+                    None => self.account.gaps[self.thread].states,
                 };
                 let known = known.get(&part).copied().unwrap_or_default();
                 let mut rest = Mix::default();
@@ -155,7 +157,7 @@ impl Row<'_, '_> {
     /// What a stretch is if nothing else is known about it.
     fn usual(&self, part: Option<usize>) -> State {
         match part {
-            None if !self.ledger.lives[self.thread].encountering => State::Idle,
+            None if !self.account.lives[self.thread].encountering => State::Idle,
             _ => State::Compute,
         }
     }
@@ -174,14 +176,14 @@ impl Row<'_, '_> {
 
     fn region_of(&self, part: Option<usize>) -> usize {
         part.and_then(|part| {
-            let entry = self.ledger.parts[part].region;
+            let entry = self.account.parts[part].region;
             self.position.get(entry).copied().flatten()
         })
         .unwrap_or(0)
     }
 
     fn moment(&self, at: Ticks) -> u64 {
-        relative(&self.ledger.process.clock, self.ledger.begin, at).saturating_add(self.offset_ns)
+        relative(&self.account.process.clock, self.account.begin, at).saturating_add(self.offset_ns)
     }
 
     fn exact(&self, pieces: &[Piece], densities: &HashMap<Option<usize>, Mix>) -> Vec<Segment> {
@@ -204,12 +206,12 @@ impl Row<'_, '_> {
             let region = self.region_of(piece.part);
             self.each_cell(begin, end, |cell, ns| cells[cell].add(region, &mix, ns));
         }
-        for part in self.ledger.of_thread(self.thread) {
+        for part in self.account.of_thread(self.thread) {
             if !part.merged() {
                 continue;
             }
             let (begin, end) = (self.moment(part.begin()), self.moment(part.record.end));
-            let clock = &self.ledger.process.clock;
+            let clock = &self.account.process.clock;
             let times: Times = to_times(&part.states, clock);
             let mut mix = Mix::default();
             for (state, ns) in times.iter() {
@@ -230,7 +232,7 @@ impl Row<'_, '_> {
                 cell.add(region, &mix, room);
             });
         }
-        let life = &self.ledger.lives[self.thread];
+        let life = &self.account.lives[self.thread];
         let (begin, end) = (self.moment(life.begin), self.moment(life.end));
         let mut joined = Joiner::default();
         for (index, cell) in cells.iter().enumerate() {

@@ -5,9 +5,9 @@
 use crate::facts::{
     PieceKind, Pieces, Problem, Region, Severity, ThreadTrips, Trips, UnknownIterations, either,
 };
-use crate::ledger::Ledger;
 use crate::sites::Sites;
 use crate::symbols::Symbols;
+use crate::time_accounting::TimeAccount;
 use fathomp_regions::{
     Body, Callee, Divided, Expr, Facts, Reason, Regions, Sample, SampleEnvironment, Word,
 };
@@ -199,11 +199,11 @@ fn divide<'a>(loops: &'a [Divided], sample: &Sample, threads: u32) -> Divide<'a>
 }
 
 /// Gives regions the iterations of their executions; `position` is their index by the
-/// ledgers' numbers.
+/// accounts' numbers.
 pub(crate) fn attach(
     regions: &mut [Region],
     position: &[Option<usize>],
-    ledgers: &[Ledger<'_>],
+    accounts: &[TimeAccount<'_>],
     recording: &Recording,
 ) {
     let Some(scan) = &recording.regions else {
@@ -211,16 +211,16 @@ pub(crate) fn attach(
     };
     let bodies = Bodies::new(scan);
     let mut sums: BTreeMap<usize, Sum<'_>> = BTreeMap::new();
-    for (process, ledger) in ledgers.iter().enumerate() {
-        let mut sets = known(ledger.process, &bodies);
-        for part in ledger.parts.iter().filter(|part| part.encountered()) {
+    for (process, account) in accounts.iter().enumerate() {
+        let mut sets = known(account.process, &bodies);
+        for part in account.parts.iter().filter(|part| part.encountered()) {
             let Some(region) = position.get(part.region).copied().flatten() else {
                 continue;
             };
             let times = part.executions();
             let divide = match sets.get_mut(&part.record.set) {
                 Some(known) => known.divided(part.record.team_size),
-                None => not_followed(ledger.process, part.record.site, &bodies),
+                None => not_followed(account.process, part.record.site, &bodies),
             };
             match divide {
                 Divide::Nothing => {}

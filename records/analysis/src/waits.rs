@@ -6,9 +6,9 @@
 //! then, the wait is divided as all of the last one's time.
 
 use crate::facts::{BarrierWaitCauses, Dsm, PhaseShare, ThreadShare, Times};
-use crate::ledger::{Ledger, Team};
 use crate::phases::Shares;
 use crate::sums::{saturating_sum, to_times};
+use crate::time_accounting::{Team, TimeAccount};
 use fathomp_trace::state::State;
 use std::ops::AddAssign;
 
@@ -169,10 +169,12 @@ pub(crate) struct Known {
 
 impl Known {
     /// Adds what the executions of a process show, by region.
-    pub(crate) fn of_executions(ledger: &Ledger<'_>) -> impl Iterator<Item = (usize, Causes)> {
-        let in_cluster = ledger.process.cluster != 0;
-        let teams = ledger.teams.iter().filter(move |_| in_cluster);
-        teams.map(|team| (team.region, of_team(ledger, team)))
+    pub(crate) fn of_executions(
+        account: &TimeAccount<'_>,
+    ) -> impl Iterator<Item = (usize, Causes)> {
+        let in_cluster = account.process.cluster != 0;
+        let teams = account.teams.iter().filter(move |_| in_cluster);
+        teams.map(|team| (team.region, of_team(account, team)))
     }
 
     pub(crate) fn add(&mut self, causes: Causes) {
@@ -214,10 +216,10 @@ fn of_phase(shares: &Shares) -> Causes {
 }
 
 /// Of an execution, in which there may have been several barriers: as if there had been one.
-fn of_team(ledger: &Ledger<'_>, team: &Team) -> Causes {
-    let clock = &ledger.process.clock;
+fn of_team(account: &TimeAccount<'_>, team: &Team) -> Causes {
+    let clock = &account.process.clock;
     let way = |member: &usize| {
-        let part = &ledger.parts[*member];
+        let part = &account.parts[*member];
         let states = to_times(&part.states, clock);
         let dsm = Dsm::new(&part.record.dsm_counts(), clock);
         Way::of_states(&states, &dsm).with_signals(dsm.faults())

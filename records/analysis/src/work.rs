@@ -6,7 +6,7 @@
 //! with twice as much as others.
 
 use crate::facts::{PieceKind, Pieces, Work};
-use crate::ledger::Ledger;
+use crate::time_accounting::TimeAccount;
 use fathomp_trace::record::{LoopKind, Record};
 use fathomp_trace::state::State;
 use fathomp_types::InstanceId;
@@ -58,28 +58,28 @@ struct Sum {
 }
 
 /// Work by entry of the site table.
-pub(crate) fn find(ledger: &Ledger<'_>) -> HashMap<usize, Work> {
+pub(crate) fn find(account: &TimeAccount<'_>) -> HashMap<usize, Work> {
     let mut sums: HashMap<usize, Sum> = HashMap::new();
-    add_teams(&mut sums, ledger);
-    add_loops(&mut sums, ledger);
+    add_teams(&mut sums, account);
+    add_loops(&mut sums, account);
     sums.into_iter()
         .map(|(region, sum)| (region, sum.finish()))
         .collect()
 }
 
-fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
-    let nanos = ledger.process.clock.nanos_per_tick;
-    for part in ledger.parts.iter().filter(|part| part.merged()) {
+fn add_teams(sums: &mut HashMap<usize, Sum>, account: &TimeAccount<'_>) {
+    let nanos = account.process.clock.nanos_per_tick;
+    for part in account.parts.iter().filter(|part| part.merged()) {
         let sum = sums.entry(part.region).or_default();
         sum.work_ns += part.states[State::Compute].0 as f64 * nanos;
     }
-    for team in &ledger.teams {
+    for team in &account.teams {
         let sum = sums.entry(team.region).or_default();
         let members: Vec<(f64, u64)> = team
             .members
             .iter()
             .map(|&member| {
-                let part = &ledger.parts[member];
+                let part = &account.parts[member];
                 let work = (part.states[State::Compute] + part.nested).0 as f64 * nanos;
                 // Those that are not deferred are part of what their creator does.
                 let record = &part.record;
@@ -111,7 +111,7 @@ fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
         };
         // Where pieces are asked for one by one and are many, a thread with none came late.
         let asked = team.members.iter().fold(tasks, |sum, &member| {
-            sum.saturating_add(ledger.parts[member].record.chunks)
+            sum.saturating_add(account.parts[member].record.chunks)
         });
         let many = asked >= PLENTY * u64::from(team.size);
         let working = match at_least(A_PIECE) {
@@ -131,7 +131,7 @@ fn add_teams(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
 }
 
 /// Loops whose shares were recorded one by one.
-fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
+fn add_loops(sums: &mut HashMap<usize, Sum>, account: &TimeAccount<'_>) {
     #[derive(Default)]
     struct One {
         pieces: u64,
@@ -141,14 +141,14 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, ledger: &Ledger<'_>) {
         /// Times the thread with most of them ran a share: more than one loop.
         shares: BTreeMap<usize, u64>,
     }
-    let region_of: HashMap<InstanceId, usize> = ledger
+    let region_of: HashMap<InstanceId, usize> = account
         .parts
         .iter()
         .map(|part| (part.record.instance, part.region))
         .collect();
     let mut loops: HashMap<(InstanceId, fathomp_types::SiteId, LoopKind), One> = HashMap::new();
-    let nanos = ledger.process.clock.nanos_per_tick;
-    for (thread, stream) in ledger.process.threads.iter().enumerate() {
+    let nanos = account.process.clock.nanos_per_tick;
+    for (thread, stream) in account.process.threads.iter().enumerate() {
         for record in &stream.records {
             let Record::Loop(share) = record else {
                 continue;

@@ -25,6 +25,6 @@ pub use network::{Death, Network};
 pub use program::{Address, Program, Step};
 pub use random::{Shape, add_own_threads, add_own_threads_anywhere, add_updates, random_program};
 pub use seeds::{run_seed, seeds, traces};
-pub use setting::{random_habits, random_home, random_homeless, random_network};
+pub use setting::{random_heuristics, random_home, random_homeless, random_network};
 pub use update::{Next, Update};
 pub use world::{Outcome, run};

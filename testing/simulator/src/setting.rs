@@ -3,7 +3,7 @@
 
 use crate::network::Network;
 use crate::program::Program;
-use fathomp_protocols::guess::{Guessing, Limits};
+use fathomp_protocols::heuristics::{Heuristics, Limits};
 use fathomp_protocols::{Area, Placement, home, homeless};
 use fathomp_types::NodeId;
 use rand::{Rng, RngExt};
@@ -48,10 +48,10 @@ fn log_max(program: &Program) -> usize {
 }
 
 /// Guesses from habits, which are formed soon or never.
-pub fn random_habits(random: &mut impl Rng) -> Guessing {
+pub fn random_heuristics(random: &mut impl Rng) -> Heuristics {
     let (prefetch, expect_writes) = (random.random_range(0..5), random.random());
     let after = random.random_range(0..3);
-    Guessing::Habits(Limits {
+    Heuristics::History(Limits {
         prefetch,
         expect_writes,
         lease_after: after,
@@ -72,7 +72,7 @@ pub fn random_home(program: &Program, random: &mut impl Rng) -> home::Config {
         batch: [1, 2, 256][program.pages as usize % 3],
         loads_acquire: program.relies_on_loads() || random.random(),
         atomics: program.updates(),
-        guessing: random_habits(random),
+        guessing: random_heuristics(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
         carries: program.updates() && random.random(),
@@ -97,7 +97,7 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
         postpones: program.updates(),
         sole_writers: random.random(),
         hands_on: random.random(),
-        guessing: random_habits(random),
+        guessing: random_heuristics(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
     }

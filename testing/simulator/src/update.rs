@@ -47,8 +47,8 @@ impl Update {
     /// not see otherwise what was written right before a barrier.
     #[must_use]
     pub fn next<B>(self, protocol: &impl Protocol<B>, page: PageId, flushes: bool) -> (Self, Next) {
-        let carries = protocol.carries(page);
-        let shows_unknown = protocol.shows_what_is_unknown(page);
+        let carries = protocol.forwards_atomics(page);
+        let shows_unknown = protocol.may_expose_unseen_writes(page);
         let learn = Next::Operation(Operation::Learn(page));
         match self {
             Self::Begins if flushes => (Self::Flushed, Next::Operation(Operation::Flush)),

@@ -301,7 +301,7 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
             cluster.let_barriers_begin();
         }
         // Those of the sequencer's node never have to stand still, but for changes.
-        let may_stand = node > 0 || self.drivers[node].protocol().carries(PageId(0));
+        let may_stand = node > 0 || self.drivers[node].protocol().forwards_atomics(PageId(0));
         let state = &mut cluster.nodes[node];
         let has_begun = state.reached <= cluster.at_barrier.len();
         if may_stand && !has_begun && state.is_needed_until_all_come(cluster.updates) {

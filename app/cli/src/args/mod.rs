@@ -277,7 +277,7 @@ pub(crate) struct Run {
 pub(crate) struct HostAgent {
     /// Keep the program of an agent.
     #[arg(long)]
-    pub(crate) keeper: bool,
+    pub(crate) supervisor: bool,
 }
 
 /// `fathomp record`.

@@ -5,5 +5,5 @@ use crate::failure::Outcome;
 use crate::hosts;
 
 pub(super) fn host_agent(plan: HostAgent) -> Outcome {
-    hosts::serve(plan.keeper)
+    hosts::serve(plan.supervisor)
 }

@@ -7,15 +7,15 @@ use fathomp_hosts::{Job, Setup};
 use fathomp_runtime::{Candidate, unpack_at};
 use std::io;
 
-/// The argument by which an agent starts its keeper.
-const KEEPER: &[&str] = &["host-agent", "--keeper"];
+/// The argument by which an agent starts its supervisor.
+const SUPERVISOR: &[&str] = &["host-agent", "--supervisor"];
 
-/// Serves a launcher, or an agent as its keeper.
-pub(crate) fn serve(keeper: bool) -> Outcome {
-    let served = match keeper {
+/// Serves a launcher, or an agent as its supervisor.
+pub(crate) fn serve(supervisor: bool) -> Outcome {
+    let served = match supervisor {
         true => fathomp_hosts::keep().map_err(|error| {
             Failure::new(format!(
-                "a keeper is started by an agent of `fathomp run --hosts`: {error}"
+                "a supervisor is started by an agent of `fathomp run --hosts`: {error}"
             ))
         }),
         false => {
@@ -31,7 +31,7 @@ pub(crate) fn serve(keeper: bool) -> Outcome {
 pub(super) fn setup(version: &str) -> Setup<'_> {
     Setup {
         version,
-        keeper: KEEPER,
+        supervisor: SUPERVISOR,
         prepare: &prepare,
         beside: &beside::begin,
     }

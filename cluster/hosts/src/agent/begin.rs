@@ -6,9 +6,9 @@ use super::setup::Setup;
 use super::{Agent, Event, Roads};
 use crate::connection::Connection;
 use crate::control::{self, Down, Frame, Heard, Link, Up};
-use crate::keeper;
 use crate::key::{KEY_BYTES, Key};
 use crate::ranks::{Common, Member};
+use crate::supervisor;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -95,7 +95,7 @@ pub(crate) fn attend_by(
             let _ = ends.send(Event::Unconnected(why));
         })?;
     }
-    let roads = common.courier.map_or(Roads::Tcp, Roads::Mpi);
+    let roads = common.mpi_thread.map_or(Roads::Tcp, Roads::Mpi);
     match work((input, output), common.key, roads, setup, events) {
         Err(AgentError::NoLauncher(_)) => Ok(Attended::NotBegun),
         attended => attended,
@@ -136,8 +136,8 @@ fn work(
         }
     };
     have_descriptors();
-    // Best effort: the keeper adopts what the program leaves behind.
-    let _ = keeper::adopt();
+    // Best effort: the supervisor adopts what the program leaves behind.
+    let _ = supervisor::adopt();
     let mut agent = Agent::new((host, run), key, (up, roads), events);
     match agent.begin(setup, below) {
         Ok(place) => agent.say(&Up::Ready(place)),

@@ -4,14 +4,14 @@ use super::Agent;
 use super::give::{Carried, Wire};
 use super::meeting::Meeting;
 use crate::mesh::Hello;
-use crate::ranks::Courier;
+use crate::ranks::MpiThread;
 use fathomp_transport::tcp::pipe::{Pipes, Side};
 use std::io;
 use std::os::unix::net::UnixStream;
 
 impl Agent {
     /// Makes all connections of the program that has just asked.
-    pub(super) fn carry(&mut self, courier: &Courier) -> io::Result<Carried> {
+    pub(super) fn carry(&mut self, mpi_thread: &MpiThread) -> io::Result<Carried> {
         let hosts = self.run.hosts.clone();
         let hellos: Vec<Hello> = self.meeting.wanted().collect();
         let here = hosts.nodes_of(self.me);
@@ -38,11 +38,11 @@ impl Agent {
             self.meeting.add(hello, Wire::Carried(number, theirs));
             ends.push((mine, peer, u32::from(rank), ours));
         }
-        courier.open(self.meeting.generation(), ends);
+        mpi_thread.open(self.meeting.generation(), ends);
         Ok(Carried {
             count,
             memory,
-            processors: courier.processors_left(),
+            processors: mpi_thread.processors_left(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Handing connections over to a program.
 
-use super::door::Door;
+use super::agent_socket::AgentSocket;
 use crate::key::Key;
 use crate::mesh::{self, Proof};
 use crate::secure;
@@ -30,20 +30,20 @@ pub(super) struct Carried {
 /// Says who is who, and hands over the connections; with a key, they are encrypted, and `silent`
 /// is told between which two nodes the other host does not answer any more.
 pub(super) fn give(
-    door: &Door,
+    agent_socket: &AgentSocket,
     key: Option<&Key>,
     hosts: Hosts,
     carried: Option<Carried>,
     wires: Vec<(u16, u16, Wire)>,
     silent: impl Fn(NodeId, NodeId) + Clone + Send + 'static,
 ) -> io::Result<()> {
-    door.say(&FromAgent::Join(hosts), None)?;
+    agent_socket.say(&FromAgent::Join(hosts), None)?;
     if let Some(carried) = carried {
         let pipes = FromAgent::Pipes {
             count: carried.count,
             processors: carried.processors,
         };
-        door.say(&pipes, Some(carried.memory.as_fd()))?;
+        agent_socket.say(&pipes, Some(carried.memory.as_fd()))?;
     }
     for (mine, peer, by) in wires {
         let (mine, peer) = (NodeId(mine), NodeId(peer));
@@ -51,20 +51,20 @@ pub(super) fn give(
         match (by, key) {
             (Wire::Carried(number, bell), _) => {
                 let pipe = FromAgent::Pipe { mine, peer, number };
-                door.say(&pipe, Some(bell.as_fd()))?;
+                agent_socket.say(&pipe, Some(bell.as_fd()))?;
             }
             (Wire::Proved(_, stream), None) => {
                 mesh::prepare(&stream)?;
-                door.say(&wire, Some(stream.as_fd()))?;
+                agent_socket.say(&wire, Some(stream.as_fd()))?;
             }
             (Wire::Proved(proof, stream), Some(key)) => {
                 let end = secure::relay(key, &proof, stream, mine < peer, {
                     let silent = silent.clone();
                     move || silent(mine, peer)
                 })?;
-                door.say(&wire, Some(end.as_fd()))?;
+                agent_socket.say(&wire, Some(end.as_fd()))?;
             }
         }
     }
-    door.say(&FromAgent::Complete, None)
+    agent_socket.say(&FromAgent::Complete, None)
 }

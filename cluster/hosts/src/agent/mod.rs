@@ -1,15 +1,15 @@
 //! The agent of a host: it starts the program there, connects it with the other hosts, passes
 //! its streams on, and leaves nothing of it behind.
 
+mod agent_socket;
 mod asking;
 mod attended;
 mod begin;
 mod carried;
 mod check;
-mod door;
 mod give;
-mod guest;
 mod meeting;
+mod program;
 mod setup;
 mod streams;
 
@@ -21,21 +21,21 @@ pub use setup::{Begun, Beside, Setup, Tell};
 
 use crate::children::{Children, Told};
 use crate::control::{ALL, Bytes, Down, Frame, Heard, Link, Place, Run, Silence, Stream, TICK, Up};
-use crate::keeper::{self, FromKeeper};
 use crate::key::Key;
 use crate::mesh::{self, Connector, Hello, Listener, Proof, Wanted};
-use crate::ranks::Courier;
+use crate::ranks::MpiThread;
+use crate::supervisor::{self, FromSupervisor};
 use crate::tree;
+use agent_socket::Said;
 use asking::{Asker, Asking};
-use door::Said;
 use fathomp_sys::clock;
 use fathomp_transport::tcp::SILENT;
 use fathomp_transport::tcp::handover::{FromAgent, ToAgent};
 use fathomp_types::NodeId;
 use give::{Carried, Wire, give};
-use guest::{Guest, Hear};
 use meeting::Meeting;
 use nix::sys::signal::Signal;
+use program::{Hear, HostProgram};
 use std::net::TcpStream;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -51,7 +51,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 enum Event {
     Above(Heard<Down>),
     Below(Told),
-    Keeper(Result<FromKeeper, String>),
+    Supervisor(Result<FromSupervisor, String>),
     Said(Said),
     Wire(Hello, Proof, TcpStream),
     Unconnected(String),
@@ -74,7 +74,7 @@ enum Roads {
     /// By TCP, which agents connect.
     Tcp,
     /// By what agents carry over MPI.
-    Mpi(Courier),
+    Mpi(MpiThread),
 }
 
 struct Agent {
@@ -90,7 +90,7 @@ struct Agent {
     places: Vec<Place>,
     roads: Roads,
     meeting: Meeting<Wire>,
-    guest: Option<Guest>,
+    host_program: Option<HostProgram>,
     /// Until the program has ended.
     beside: Option<Box<dyn Beside>>,
     /// The program that has asked for connections and is not known to be gone.
@@ -121,7 +121,7 @@ impl Agent {
             listener: None,
             places: Vec::new(),
             roads,
-            guest: None,
+            host_program: None,
             beside: None,
             asking: None,
             ending_said: None,
@@ -190,7 +190,7 @@ impl Agent {
             self.report_end();
             if let Some((until, how)) = self.ending {
                 let late = Instant::now() >= until;
-                let gone = self.guest.as_ref().is_none_or(Guest::is_gone);
+                let gone = self.host_program.as_ref().is_none_or(HostProgram::is_gone);
                 if late || gone && self.children.are_gone() {
                     self.leave(how);
                     return how;
@@ -227,7 +227,7 @@ impl Agent {
                     let _ = self.up.send(host, &Up::Lost(why));
                 }
             }
-            Event::Keeper(told) => self.hear_keeper(told),
+            Event::Supervisor(told) => self.hear_keeper(told),
             Event::Said(said) => self.hear_program(said),
             Event::Wire(hello, proof, stream) => {
                 self.meeting.add(hello, Wire::Proved(proof, stream));
@@ -272,39 +272,39 @@ impl Agent {
                 } else if is(Signal::SIGCONT) {
                     self.paused = false;
                 }
-                if let Some(guest) = &self.guest {
-                    guest.signal(number);
+                if let Some(host_program) = &self.host_program {
+                    host_program.signal(number);
                 }
             }
             Down::Clock => self.say(&Up::Clock(clock::now().0)),
             Down::Stop(true) => self.end(Attended::Dismissed),
             Down::Stop(false) => self.end(Attended::Bereft),
             Down::Input(bytes) => {
-                if let Some(guest) = &self.guest {
-                    guest.input(bytes);
+                if let Some(host_program) = &self.host_program {
+                    host_program.input(bytes);
                 }
             }
             Down::InputEnd => {
-                if let Some(guest) = &mut self.guest {
-                    guest.end_input();
+                if let Some(host_program) = &mut self.host_program {
+                    host_program.end_input();
                 }
             }
             Down::Credit(stream, bytes) => {
-                if let Some(guest) = &self.guest {
-                    guest.credit(stream, bytes);
+                if let Some(host_program) = &self.host_program {
+                    host_program.credit(stream, bytes);
                 }
             }
             Down::Unread(stream) => {
-                if let Some(guest) = &self.guest {
-                    guest.unread(stream);
+                if let Some(host_program) = &self.host_program {
+                    host_program.unread(stream);
                 }
             }
         }
     }
 
     fn start_program(&mut self, setup: &Setup<'_>) -> Result<(), String> {
-        let mut keeper = Command::new(self.run.agent.to_os());
-        keeper.args(setup.keeper);
+        let mut supervisor = Command::new(self.run.agent.to_os());
+        supervisor.args(setup.supervisor);
         let ears = Ears {
             events: self.events.clone(),
             up: self.up.clone(),
@@ -323,39 +323,42 @@ impl Agent {
             }
         };
         let how = (&self.run.job, self.me == 0);
-        let started = Guest::start(&mut keeper, how, watch, &ears);
-        let guest = started.map_err(|error| format!("the program cannot be started: {error}"))?;
-        self.guest = Some(guest);
+        let started = HostProgram::start(&mut supervisor, how, watch, &ears);
+        let host_program =
+            started.map_err(|error| format!("the program cannot be started: {error}"))?;
+        self.host_program = Some(host_program);
         Ok(())
     }
 
-    fn hear_keeper(&mut self, told: Result<FromKeeper, String>) {
-        let Some(guest) = &mut self.guest else { return };
+    fn hear_keeper(&mut self, told: Result<FromSupervisor, String>) {
+        let Some(host_program) = &mut self.host_program else {
+            return;
+        };
         match told {
-            Ok(FromKeeper::Ended(status)) => {
-                guest.ended(status);
+            Ok(FromSupervisor::Ended(status)) => {
+                host_program.ended(status);
                 self.ending_said = Some(Instant::now() + LAST_WORDS);
             }
-            Ok(FromKeeper::Stands { process, signal }) => {
+            Ok(FromSupervisor::Stands { process, signal }) => {
                 self.say(&Up::Note(format!(
                     "the program's process {process} was stopped by signal {signal}, and all others may wait for it: let it go on (there: kill -CONT {process}), or end the program"
                 )));
             }
-            Ok(FromKeeper::Failed(why)) => {
-                guest.lost();
+            Ok(FromSupervisor::Failed(why)) => {
+                host_program.lost();
                 self.say(&Up::Failed(why));
             }
-            Err(_) if guest.is_gone() => {}
+            Err(_) if host_program.is_gone() => {}
             Err(why) => {
-                guest.lost();
+                host_program.lost();
                 self.say(&Up::Failed(why));
             }
         }
     }
 
     fn quiet(&mut self) {
-        if let Some(guest) = &mut self.guest {
-            guest.quiet();
+        if let Some(host_program) = &mut self.host_program {
+            host_program.quiet();
         }
     }
 
@@ -364,10 +367,12 @@ impl Agent {
         let late = self
             .ending_said
             .is_some_and(|until| Instant::now() >= until);
-        let Some(guest) = &mut self.guest else { return };
-        if guest.has_status()
-            && (guest.is_quiet() || late)
-            && let Some(status) = guest.take_status()
+        let Some(host_program) = &mut self.host_program else {
+            return;
+        };
+        if host_program.has_status()
+            && (host_program.is_quiet() || late)
+            && let Some(status) = host_program.take_status()
         {
             if let Some(beside) = self.beside.take() {
                 beside.end();
@@ -398,9 +403,9 @@ impl Agent {
         self.tell_of_leaving(before);
         if self.asking.is_some() {
             let text = "two programs with OpenMP run at the same time on one host: have the script run one after the other".to_owned();
-            if let Some(guest) = &self.guest {
-                let _ = guest
-                    .door
+            if let Some(host_program) = &self.host_program {
+                let _ = host_program
+                    .agent_socket
                     .say(&FromAgent::Refuse { text: text.clone() }, None);
             }
             self.say(&Up::Failed(text));
@@ -416,9 +421,9 @@ impl Agent {
         self.say(&Up::Asked(generation));
         self.watch(&asking);
         self.asking = Some(asking);
-        if let Roads::Mpi(courier) = &self.roads {
-            let courier = courier.clone();
-            match self.carry(&courier) {
+        if let Roads::Mpi(mpi_thread) = &self.roads {
+            let mpi_thread = mpi_thread.clone();
+            match self.carry(&mpi_thread) {
                 Ok(carried) => self.hand_over(Some(carried)),
                 Err(error) => self.say(&Up::Failed(format!(
                     "it cannot make sockets for its program: {error}: allow more open files (ulimit -n)"
@@ -476,7 +481,7 @@ impl Agent {
 
     /// Gives the program its connections, if all are there.
     fn hand_over(&mut self, carried: Option<Carried>) {
-        let (Some(asking), Some(guest)) = (&mut self.asking, &self.guest) else {
+        let (Some(asking), Some(host_program)) = (&mut self.asking, &self.host_program) else {
             return;
         };
         let Some(hosts) = self.run.hosts.for_program(self.me) else {
@@ -486,15 +491,15 @@ impl Agent {
             return;
         };
         asking.connected = true;
-        let (door, key) = (
-            guest.door.clone(),
+        let (agent_socket, key) = (
+            host_program.agent_socket.clone(),
             self.run.secure.then(|| self.key.clone()),
         );
         let events = self.events.clone();
         let silent = move |mine, peer| drop(events.send(Event::Silent(mine, peer)));
         let hand = move || {
             // If the program has ended meanwhile that is told of elsewhere.
-            let _ = give(&door, key.as_ref(), hosts, carried, wires, silent);
+            let _ = give(&agent_socket, key.as_ref(), hosts, carried, wires, silent);
         };
         // The program may be slow to take them.
         if let Err(error) = thread::Builder::new()
@@ -513,8 +518,8 @@ impl Agent {
             return;
         }
         self.ending = Some((Instant::now() + ENDING, how));
-        if let Some(guest) = &self.guest {
-            guest.end();
+        if let Some(host_program) = &self.host_program {
+            host_program.end();
         }
         let all = how == Attended::Dismissed;
         let _ = self.children.send(ALL, &Down::Stop(all));
@@ -523,7 +528,7 @@ impl Agent {
     /// Leaves nothing behind.
     fn leave(mut self, how: Attended) {
         self.children.kill();
-        keeper::kill_all(&[]);
+        supervisor::kill_all(&[]);
         if let Some(beside) = self.beside.take() {
             beside.end();
         }
@@ -545,8 +550,8 @@ struct Ears {
 }
 
 impl Hear for Ears {
-    fn keeper(&self, told: Result<FromKeeper, String>) {
-        let _ = self.events.send(Event::Keeper(told));
+    fn supervisor(&self, told: Result<FromSupervisor, String>) {
+        let _ = self.events.send(Event::Supervisor(told));
     }
 
     fn said(&self, said: Said) {

@@ -6,8 +6,8 @@ use crate::control::Job;
 pub struct Setup<'a> {
     /// The version, which has to be that of the launcher.
     pub version: &'a str,
-    /// Arguments by which this program becomes a [keeper](crate::keeper::keep).
-    pub keeper: &'a [&'a str],
+    /// Arguments by which this program becomes a [supervisor](crate::supervisor::keep).
+    pub supervisor: &'a [&'a str],
     /// Has the caller's files lie where a program looks for them; why they do not.
     pub prepare: &'a (dyn Fn(&Job) -> Result<(), String> + Sync),
     /// Begins what the caller does beside the program, if the [job](Job::beside) asks for it,

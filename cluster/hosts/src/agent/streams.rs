@@ -17,21 +17,21 @@ impl Output {
         done: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let credits = Credits::new();
-        let pump = credits.clone();
+        let reader_credits = credits.clone();
         thread::Builder::new()
             .name("output".to_owned())
             .spawn(move || {
-                while let Some(room) = pump.take() {
+                while let Some(room) = reader_credits.take() {
                     let mut bytes = vec![0; room];
                     match from.read(&mut bytes) {
                         Ok(0) => break,
                         Ok(got) => {
                             bytes.truncate(got);
-                            pump.give(u32::try_from(room - got).unwrap_or(0));
+                            reader_credits.give(u32::try_from(room - got).unwrap_or(0));
                             send(Bytes(bytes));
                         }
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                            pump.give(u32::try_from(room).unwrap_or(0));
+                            reader_credits.give(u32::try_from(room).unwrap_or(0));
                         }
                         Err(_) => break,
                     }

@@ -1,7 +1,7 @@
 //! Launching from the first of several ranks: their agents have been started by somebody else,
 //! and connect to here. The agent of the first host is in this process, too.
 
-use super::course::Manner;
+use super::run_state::Manner;
 use super::{Caller, Ended, Event, LaunchError, Options, conduct};
 use crate::agent::{Setup, attend_by};
 use crate::children::Children;
@@ -26,11 +26,11 @@ pub fn lead(
 ) -> Result<Ended, LaunchError> {
     let First {
         common,
-        mut door,
+        mut agent_socket,
         ending,
         ..
     } = first;
-    let joins = door.joins.take();
+    let joins = agent_socket.joins.take();
     let (ours, theirs) = UnixStream::pair()?;
     let starter = nix::unistd::getppid();
     let ended = thread::scope(|scope| {

@@ -1,11 +1,11 @@
 //! The launcher: starts the agents, and is the one program that the user sees.
 
 mod clocks;
-mod course;
 mod input;
 mod leading;
 mod lines;
 mod output;
+mod run_state;
 mod trouble;
 
 use crate::children::{Children, Told};
@@ -15,12 +15,12 @@ use crate::key::Key;
 use crate::tree::{self, Branch};
 use clocks::Clocks;
 pub use clocks::Reading;
-use course::{Action, Course, Manner, Verdict};
 use fathomp_types::Ending;
 use fathomp_types::Ticks;
 pub use leading::lead;
 use nix::sys::signal::{Signal, raise};
 use output::{Output, Wrote};
+use run_state::{Action, Manner, RunState, Verdict};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -156,7 +156,7 @@ fn conduct(
     let mut launcher = Launcher {
         run,
         version: &options.version,
-        course: Course::new(run.hosts.clone(), (options.patience, manner), started),
+        course: RunState::new(run.hosts.clone(), (options.patience, manner), started),
         children,
         outputs,
         credits: None,
@@ -221,7 +221,7 @@ fn pass_signals(options: &Options, events: &Sender<Event>) -> io::Result<()> {
 struct Launcher<'a> {
     run: &'a Run,
     version: &'a str,
-    course: Course,
+    course: RunState,
     children: Children,
     outputs: [Output; 2],
     /// How much of standard input may be read.

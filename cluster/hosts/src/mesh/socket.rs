@@ -1,6 +1,6 @@
 //! Sockets between hosts: how they are set, and where this host can be reached.
 
-use fathomp_sys::wire;
+use fathomp_sys::polling;
 use nix::ifaddrs::getifaddrs;
 use rustix::net::sockopt;
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) fn settle(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepintvl(stream, KEEP_ALIVE)?;
     sockopt::set_tcp_user_timeout(stream, USER_TIMEOUT_MS)?;
     // Not every kernel can.
-    let _ = wire::try_again_every_second(stream);
+    let _ = polling::try_again_every_second(stream);
     // What a machine has by default may be made for far-away peers; this one need not be there.
     let _ = sockopt::set_tcp_congestion(stream, "cubic");
     Ok(())

@@ -1,8 +1,8 @@
 //! How ranks find the first of them, and what each is from then on.
 
-use super::card::{self, Card, First as Told, Stray};
-use super::courier::{Courier, NotBegun};
+use super::mpi_thread::{MpiThread, NotBegun};
 use super::pmi::{Pmi, PmiError};
+use super::rank_info::{self, First as Told, RankInfo, Stray};
 use super::started::{Started, Starter};
 use crate::key::Key;
 use crate::mesh::{self, Goal, Hello, Listener, Wanted};
@@ -151,7 +151,7 @@ pub enum FoundBy {
 pub(crate) struct Common {
     pub(crate) key: Key,
     /// What carries connections of nodes, if it is not TCP.
-    pub(crate) courier: Option<Courier>,
+    pub(crate) mpi_thread: Option<MpiThread>,
     /// Why it does not, any more.
     pub(crate) fails: Receiver<String>,
 }
@@ -160,7 +160,7 @@ pub(crate) struct Common {
 pub struct First {
     pub(crate) common: Common,
     pub(crate) hosts: Hosts,
-    pub(crate) door: Door,
+    pub(crate) agent_socket: AgentSocket,
     pub(crate) ending: Option<Ending>,
 }
 
@@ -199,7 +199,7 @@ pub enum Met {
 }
 
 /// Where the first rank waits for others.
-pub(crate) struct Door {
+pub(crate) struct AgentSocket {
     /// Agents of other ranks, as they connect, until somebody takes that.
     pub(crate) joins: Option<Receiver<(u16, TcpStream)>>,
     /// How many there will be.
@@ -210,7 +210,7 @@ pub(crate) struct Door {
 
 /// If there is no launch after all, others are let in to learn so: otherwise each would say that
 /// it cannot connect.
-impl Drop for Door {
+impl Drop for AgentSocket {
     fn drop(&mut self) {
         let Some(joins) = self.joins.take() else {
             return;
@@ -226,7 +226,7 @@ impl Drop for Door {
 }
 
 /// Has MPI end when this does: all ranks have to wait for each other there.
-pub(crate) struct Ending(Courier);
+pub(crate) struct Ending(MpiThread);
 
 impl Drop for Ending {
     fn drop(&mut self) {
@@ -256,29 +256,34 @@ pub fn meet(
     else {
         return Err(too_many);
     };
-    let mut door = match started.rank {
+    let mut agent_socket = match started.rank {
         0 => Some(open(count, ports)?),
         _ => None,
     };
-    let own = Card::own(door.as_ref().map(|door| door.told.clone()), command);
+    let own = RankInfo::own(
+        agent_socket
+            .as_ref()
+            .map(|agent_socket| agent_socket.told.clone()),
+        command,
+    );
     let (failing, fails) = mpsc::channel();
-    let (all, mut courier) = exchange(started, way, &own, patience, failing)?;
+    let (all, mut mpi_thread) = exchange(started, way, &own, patience, failing)?;
     // Sockets of mpirun and of MPI are not for programs.
     close_on_exec_from(3)?;
-    let mut cards = Vec::new();
+    let mut infos = Vec::new();
     for (rank, bytes) in (0..).zip(&all) {
-        cards.push(Card::decode(bytes).ok_or(MeetError::Nonsense(rank))?);
+        infos.push(RankInfo::decode(bytes).ok_or(MeetError::Nonsense(rank))?);
     }
-    let ending = courier.clone().map(Ending);
+    let ending = mpi_thread.clone().map(Ending);
     if let Some(Stray {
         rank,
         command,
         first,
-    }) = card::stray(&cards)
+    }) = rank_info::stray(&infos)
     {
         // All find this, so nobody comes.
-        if let Some(door) = &mut door {
-            door.joins = None;
+        if let Some(agent_socket) = &mut agent_socket {
+            agent_socket.joins = None;
         }
         return Err(MeetError::OtherCommand {
             rank,
@@ -286,22 +291,22 @@ pub fn meet(
             first,
         });
     }
-    if let Some(courier) = &mut courier {
-        courier.leave(card::processors_left(&cards, &own));
+    if let Some(mpi_thread) = &mut mpi_thread {
+        mpi_thread.leave(rank_info::processors_left(&infos, &own));
     }
-    let hosts = card::hosts(&cards, nodes).ok_or(too_many)?;
-    let first = cards.first().ok_or(MeetError::Nonsense(0))?;
+    let hosts = rank_info::hosts(&infos, nodes).ok_or(too_many)?;
+    let first = infos.first().ok_or(MeetError::Nonsense(0))?;
     let told = first.first.clone().ok_or(MeetError::Nonsense(0))?;
     let common = Common {
         key: told.key.clone(),
-        courier,
+        mpi_thread,
         fails,
     };
-    Ok(match door {
-        Some(door) => Met::First(Box::new(First {
+    Ok(match agent_socket {
+        Some(agent_socket) => Met::First(Box::new(First {
             common,
             hosts,
-            door,
+            agent_socket,
             ending,
         })),
         None => {
@@ -319,7 +324,7 @@ pub fn meet(
 }
 
 /// Begins to listen for the agents of other ranks.
-fn open(hosts: u16, ports: Option<(u16, u16)>) -> Result<Door, MeetError> {
+fn open(hosts: u16, ports: Option<(u16, u16)>) -> Result<AgentSocket, MeetError> {
     let key = Key::fresh()?;
     let (joining, joins) = mpsc::channel();
     let wanted = Wanted::Agents { hosts };
@@ -335,7 +340,7 @@ fn open(hosts: u16, ports: Option<(u16, u16)>) -> Result<Door, MeetError> {
         addresses: mesh::addresses(),
         key,
     };
-    Ok(Door {
+    Ok(AgentSocket {
         joins: Some(joins),
         expected: hosts.saturating_sub(1),
         told,
@@ -343,21 +348,21 @@ fn open(hosts: u16, ports: Option<(u16, u16)>) -> Result<Door, MeetError> {
     })
 }
 
-/// Gives every rank the cards of all.
+/// Gives every rank the infos of all.
 fn exchange(
     started: &Started,
     way: Way<'_>,
-    own: &Card,
+    own: &RankInfo,
     patience: Duration,
     failing: Sender<String>,
-) -> Result<(Vec<Vec<u8>>, Option<Courier>), MeetError> {
+) -> Result<(Vec<Vec<u8>>, Option<MpiThread>), MeetError> {
     let (by, size) = (started.by, started.size);
     let late = || MeetError::Late { by, size, patience };
     let too_long = || MeetError::System(io::Error::other("the name of this host is too long"));
     match way {
         Way::Pmi => {
             let number = started.pmi.ok_or(MeetError::NoWay(by))?;
-            let card = own.encode().ok_or_else(too_long)?;
+            let info = own.encode().ok_or_else(too_long)?;
             let (tell, told) = mpsc::channel();
             let asked = started.clone();
             let socket = inherited(number)?;
@@ -365,7 +370,7 @@ fn exchange(
                 .name("pmi".to_owned())
                 .spawn(move || {
                     let gathered = Pmi::begin(socket, &asked).and_then(|mut pmi| {
-                        let all = pmi.gather(&card)?;
+                        let all = pmi.gather(&info)?;
                         pmi.finalize()?;
                         Ok(all)
                     });
@@ -376,17 +381,17 @@ fn exchange(
             Ok((all, None))
         }
         Way::Mpi { library, carries } => {
-            let card = own.encode_padded().ok_or_else(too_long)?;
-            let begun = Courier::begin(library, (card, size), carries, patience, move |why| {
+            let info = own.encode_padded().ok_or_else(too_long)?;
+            let begun = MpiThread::begin(library, (info, size), carries, patience, move |why| {
                 let _ = failing.send(why);
             });
-            let (begun, courier) = begun.map_err(|why| match why {
+            let (begun, mpi_thread) = begun.map_err(|why| match why {
                 NotBegun::Mpi(error) => error.into(),
                 NotBegun::System(error) => error.into(),
                 NotBegun::Late => late(),
             })?;
             match begun.size == size {
-                true => Ok((begun.all, courier)),
+                true => Ok((begun.all, mpi_thread)),
                 false => Err(MeetError::OtherMpi {
                     version: begun.version,
                     said: begun.size,

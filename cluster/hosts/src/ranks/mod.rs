@@ -3,19 +3,19 @@
 //! The ranks [meet](meet()) by what has started them, and learn where the first of them listens
 //! and the run's key. From then on each is an agent like any other, with a connection to the
 //! launcher, which is in the first. Nodes are connected by TCP, as on hosts that were logged in
-//! to, or their agents carry what they send over MPI ([`Courier`]).
+//! to, or their agents carry what they send over MPI ([`MpiThread`]).
 
-mod card;
 mod channel;
-mod courier;
-mod letter;
+mod frame;
 mod meet;
+mod mpi_relay;
+mod mpi_thread;
 mod pmi;
-mod pump;
+mod rank_info;
 mod started;
 
-pub(crate) use courier::Courier;
 pub(crate) use meet::Common;
 pub use meet::{First, FoundBy, MeetError, Member, Met, Way, meet};
+pub(crate) use mpi_thread::MpiThread;
 pub use pmi::{PmiError, end_all};
 pub use started::{Started, Starter, is_of_one_rank};

@@ -3,7 +3,7 @@
 use super::record::{CONTENT_BYTES_MAX, RecordError, Session};
 use crate::key::Key;
 use crate::mesh::{Proof, settle};
-use fathomp_sys::wire::Wire;
+use fathomp_sys::polling::NonblockingSocket;
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -71,13 +71,13 @@ fn encrypt(mut session: Session, mut from: UnixStream, mut to: &TcpStream) {
 /// sends anything is another matter.
 struct Heard {
     stream: TcpStream,
-    wire: Wire,
+    wire: NonblockingSocket,
 }
 
 impl Heard {
     fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(LOOK))?;
-        let wire = Wire::new(stream.try_clone()?.into());
+        let wire = NonblockingSocket::new(stream.try_clone()?.into());
         Ok(Self { stream, wire })
     }
 }

@@ -2,7 +2,7 @@
 //! process is.
 
 use crate::roles::{NOT_LAUNCHED, RUN_FAILED};
-use crate::setting::{Setting, await_lines, guest};
+use crate::setting::{Setting, await_lines, host_program};
 use fathomp_requirements::tests;
 use libtest_mimic::Trial;
 use nix::sys::signal::{Signal, kill};
@@ -20,7 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         an_agent_that_dies_ends_all,
         an_agent_that_is_stopped_ends_all,
         a_program_that_is_stopped_is_told_of_and_may_go_on,
-        a_keeper_that_dies_ends_all,
+        a_supervisor_that_dies_ends_all,
         a_launcher_that_dies_ends_all,
         a_host_that_cannot_be_reached_is_named,
         an_agent_of_another_version_is_named,
@@ -100,7 +100,7 @@ fn an_agent_that_is_stopped_ends_all() {
 fn a_program_that_is_stopped_is_told_of_and_may_go_on() {
     let setting = Setting::new();
     let mut child = waiting(&setting);
-    let path = guest().display().to_string();
+    let path = host_program().display().to_string();
     let mut programs = setting.processes().into_iter();
     let (first, _) = programs.find(|(_, line)| line.starts_with(&path)).unwrap();
     signal(first, Signal::SIGSTOP);
@@ -132,10 +132,10 @@ fn await_complaint(child: &mut Child) -> String {
     String::from_utf8(line).unwrap()
 }
 
-fn a_keeper_that_dies_ends_all() {
+fn a_supervisor_that_dies_ends_all() {
     let setting = Setting::new();
     let child = waiting(&setting);
-    signal(setting.numbers("keeper")[0], Signal::SIGKILL);
+    signal(setting.numbers("supervisor")[0], Signal::SIGKILL);
     let left = setting.finish(child);
     left.failed(
         RUN_FAILED,
@@ -319,10 +319,10 @@ fn a_program_that_talks_nonsense_is_named() {
 
 fn two_programs_at_a_time_are_refused() {
     let setting = Setting::new();
-    let guest = crate::setting::guest().display();
+    let host_program = crate::setting::host_program().display();
     let script = setting.script(
         "both",
-        &format!("#!/bin/sh\n{guest} meet pause & {guest} meet pause\n"),
+        &format!("#!/bin/sh\n{host_program} meet pause & {host_program} meet pause\n"),
     );
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command

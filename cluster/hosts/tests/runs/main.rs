@@ -1,7 +1,7 @@
 //! Runs of a program on several hosts, which all are this machine: each has an agent of its
 //! own, started as a child or through a script that stands for `ssh`.
 //!
-//! This test program is also launcher, agent and keeper of the runs that it tries, by its
+//! This test program is also launcher, agent and supervisor of the runs that it tries, by its
 //! first argument, since each is a process of its own.
 
 mod ends;

@@ -38,7 +38,7 @@ fn something_may_be_done_beside_programs() {
     told.sort_unstable();
     let expected: Vec<String> = (0..3)
         .flat_map(|host| {
-            ["begin note", "end note", "keeper true"]
+            ["begin note", "end note", "supervisor true"]
                 .map(|what| format!("beside on host {host}: {what}"))
         })
         .collect();
@@ -172,9 +172,10 @@ fn a_script_may_run_one_program_after_another() {
     let setting = Setting::new();
     let left = setting.run(THREE, &[], "child meet exchange");
     assert_eq!(left.lines().len(), 3, "{left:?}");
-    let guest = crate::setting::guest().display();
-    let text =
-        format!("#!/bin/sh\n{guest} print no\n{guest} meet exchange &&\n{guest} meet exchange\n");
+    let host_program = crate::setting::host_program().display();
+    let text = format!(
+        "#!/bin/sh\n{host_program} print no\n{host_program} meet exchange &&\n{host_program} meet exchange\n"
+    );
     let script = setting.script("several", &text);
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command

@@ -22,7 +22,7 @@ pub(crate) fn play() -> Option<ExitCode> {
     let role = arguments.next()?;
     match role.to_str()? {
         "agent" => Some(agent()),
-        "keeper" => Some(match keep() {
+        "supervisor" => Some(match keep() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => complain(&error.to_string()),
         }),
@@ -60,7 +60,7 @@ impl Beside for Echo {
         let status = std::fs::read_to_string(format!("/proc/{starts}/status"));
         let parent = format!("PPid:\t{}", std::process::id());
         let is_keeper = status.is_ok_and(|status| status.lines().any(|line| line == parent));
-        (self.tell)(format!("keeper {is_keeper}").into_bytes());
+        (self.tell)(format!("supervisor {is_keeper}").into_bytes());
     }
 
     fn end(self: Box<Self>) {
@@ -81,7 +81,7 @@ fn agent() -> ExitCode {
     let version = env::var("TEST_VERSION").unwrap_or_else(|_| "1 test".to_owned());
     let setup = Setup {
         version: &version,
-        keeper: &["keeper"],
+        supervisor: &["supervisor"],
         prepare: &|_| Ok(()),
         beside: &beside,
     };

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program that runs do, compiled once.
-pub(crate) fn guest() -> &'static Path {
+pub(crate) fn host_program() -> &'static Path {
     static GUEST: OnceLock<PathBuf> = OnceLock::new();
     GUEST.get_or_init(|| {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("guest-{}", std::process::id()));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/guest.c");
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("host_program-{}", std::process::id()));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/host_program.c");
         let compiled = Command::new("gcc")
             .args(["-O1", "-D_GNU_SOURCE", "-Wall", "-o"])
             .args([&path, &source])
@@ -104,16 +104,16 @@ impl Setting {
         self.script("ssh", "#!/bin/sh\nshift\nexec sh -c \"exec $*\"\n")
     }
 
-    /// A command that launches what comes after `--`; if nothing does, the guest.
-    pub(crate) fn command(&self, hosts: &str, options: &[&str], guest_words: &str) -> Command {
+    /// A command that launches what comes after `--`; if nothing does, the program in `host_program.c`.
+    pub(crate) fn command(&self, hosts: &str, options: &[&str], words: &str) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
             .arg("launch")
             .arg(hosts)
             .args(options)
             .arg("--")
-            .arg(guest())
-            .args(guest_words.split_whitespace())
+            .arg(host_program())
+            .args(words.split_whitespace())
             .env("TEST_RUN", &self.mark)
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
@@ -123,8 +123,8 @@ impl Setting {
     }
 
     /// A run to its end, after which nothing of it is left.
-    pub(crate) fn run(&self, hosts: &str, options: &[&str], guest_words: &str) -> Left {
-        self.finish(self.command(hosts, options, guest_words).spawn().unwrap())
+    pub(crate) fn run(&self, hosts: &str, options: &[&str], words: &str) -> Left {
+        self.finish(self.command(hosts, options, words).spawn().unwrap())
     }
 
     /// Waits for the end of a run.

@@ -90,7 +90,9 @@ impl Node {
     /// What the instruction does to a page, if the page's home can do that.
     fn carried(&self, page: PageId, section: &Section) -> Option<(PageId, Change)> {
         let change = change(section, section.does?)?;
-        lock(&self.engine).carries(page).then_some((page, change))
+        lock(&self.engine)
+            .forwards_atomics(page)
+            .then_some((page, change))
     }
 
     /// Has a page's home do it some time before this node's threads tell others anything, if the
@@ -125,7 +127,7 @@ impl Node {
     /// what another node has stored plainly, and what that did before has to be known before the
     /// program goes on.
     fn learn(&self, page: PageId) {
-        if !lock(&self.engine).shows_what_is_unknown(page) {
+        if !lock(&self.engine).may_expose_unseen_writes(page) {
             return;
         }
         let since = self.enter();

@@ -2,7 +2,7 @@
 //! comparing with it ([`crate::Input::Wrote`]) tells whether it was written.
 
 use super::{Actions, Home};
-use crate::guess::Event;
+use crate::heuristics::Event;
 use crate::state::State;
 use crate::{Access, Action, Body, PageRange, PageSet, Protection, Violation};
 use fathomp_types::PageId;
@@ -33,7 +33,7 @@ impl<B: Clone + Body> Home<B> {
             if at_home {
                 self.opened_ahead.push(pages);
             }
-            actions.push(Action::Foresee(pages));
+            actions.push(Action::TwinAhead(pages));
         }
         sides
     }
@@ -127,7 +127,7 @@ mod tests {
         };
         fault(&mut home, 0);
         fault(&mut home, 1);
-        let foreseen = Action::Foresee(PageId(2).into());
+        let foreseen = Action::TwinAhead(PageId(2).into());
         assert!(actions.contains(&foreseen));
         // Another node fetches it: then it is told.
         let (epoch, need) = (0, Vec::new());

@@ -3,10 +3,12 @@
 
 use super::release::Closed;
 use super::{Actions, Home};
-use crate::guess::{Event, Why};
+use crate::heuristics::{Event, Why};
 use crate::message::Request;
 use crate::state::State;
-use crate::{Access, Action, Body, Interval, Notice, Operation, PageRange, PageSet, Violation};
+use crate::{
+    Access, Action, Body, Interval, Operation, PageRange, PageSet, Violation, WriteNotice,
+};
 use fathomp_types::{NodeId, PageId, ThreadId};
 use std::collections::BTreeMap;
 
@@ -63,14 +65,14 @@ impl<B: Clone + Body> Home<B> {
 
     /// Pages that others have read, or may have, and whose copies everybody gives up at the
     /// barrier, because they will probably be written here next.
-    fn take_back(&mut self) -> Option<Notice> {
+    fn take_back(&mut self) -> Option<WriteNotice> {
         let (guess, view) = self.guess();
         let mut pages = guess.before_barrier(&view);
         let shared =
             |page: PageId| self.exists(page) && self.table.get(page).state == State::Shared;
         pages.retain(|page| shared(*page));
         let pages: PageSet = pages.into_iter().collect();
-        (!pages.is_empty()).then_some(Notice {
+        (!pages.is_empty()).then_some(WriteNotice {
             writer: self.me,
             interval: self.order.interval,
             pages,
@@ -83,7 +85,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// What this node wrote in this epoch and was not asked for before, a notice for
     /// each home.
-    pub(super) fn take_own(&mut self) -> Vec<Notice> {
+    pub(super) fn take_own(&mut self) -> Vec<WriteNotice> {
         let mut notices = Vec::new();
         for own in self.own.values_mut() {
             let mut pages = std::mem::take(&mut own.pages);
@@ -99,7 +101,7 @@ impl<B: Clone + Body> Home<B> {
             let firsts: Vec<_> = pages.extract_if(.., is_first).collect();
             let all = [(pages, false), (twice, false), (firsts, true)].into_iter();
             let all = all.filter(|(pages, _)| !pages.is_empty());
-            notices.extend(all.map(|(pages, first)| Notice {
+            notices.extend(all.map(|(pages, first)| WriteNotice {
                 writer: self.me,
                 interval: own.interval,
                 pages: PageSet::from_sorted(&pages),
@@ -166,7 +168,7 @@ impl<B: Clone + Body> Home<B> {
 
     pub(super) fn everybody_arrived(
         &mut self,
-        notices: Vec<Notice>,
+        notices: Vec<WriteNotice>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         if self.kept.is_some() {
@@ -352,7 +354,7 @@ fn stretch_of(written: &[Stretch], page: PageId) -> Option<&Stretch> {
 }
 
 /// All pages that notices name. A writer that names a page twice counts as several.
-fn written(notices: &[Notice]) -> Vec<Stretch> {
+fn written(notices: &[WriteNotice]) -> Vec<Stretch> {
     let ranges = notices.iter().flat_map(|notice| {
         let kind = [usize::from(notice.foreseen), usize::from(notice.first)];
         let ranges = notice.pages.ranges().iter();
@@ -401,8 +403,8 @@ fn written(notices: &[Notice]) -> Vec<Stretch> {
 mod tests {
     use super::*;
 
-    fn notice(writer: u16, pages: &[u32]) -> Notice {
-        Notice {
+    fn notice(writer: u16, pages: &[u32]) -> WriteNotice {
+        WriteNotice {
             writer: NodeId(writer),
             interval: Interval(1),
             pages: pages.iter().copied().map(PageId).collect(),
@@ -415,7 +417,7 @@ mod tests {
 
     #[test]
     fn whoever_has_written_counts_more_than_who_is_likely_to() {
-        let likely = Notice {
+        let likely = WriteNotice {
             foreseen: true,
             ..notice(0, &[3, 4])
         };
@@ -427,7 +429,7 @@ mod tests {
 
     #[test]
     fn who_is_alone_may_be_the_first() {
-        let first = |writer, pages: &[u32]| Notice {
+        let first = |writer, pages: &[u32]| WriteNotice {
             first: true,
             ..notice(writer, pages)
         };

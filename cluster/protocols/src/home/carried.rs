@@ -2,7 +2,7 @@
 //! [stay](super::locks).
 
 use crate::order::Version;
-use crate::postponed::Underway;
+use crate::postponed::InFlight;
 use crate::{Change, LockId};
 use fathomp_types::{NodeId, PageId, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ pub(super) struct Unanswered {
 /// Changes that are [postponed](super::postponed), and what each home has yet to say is done.
 pub(super) type Postponed = crate::postponed::Postponed<BTreeMap<NodeId, Unanswered>>;
 
-impl Underway for BTreeMap<NodeId, Unanswered> {
+impl InFlight for BTreeMap<NodeId, Unanswered> {
     fn is_done(&self) -> bool {
         self.is_empty()
     }

@@ -22,7 +22,7 @@ use fathomp_types::{NodeId, PageId, ThreadId};
 
 impl<B: Clone + Body> Home<B> {
     /// Whether atomic instructions are carried to their page's home.
-    pub(super) fn carries_changes(&self) -> bool {
+    pub(super) fn forwards_changes(&self) -> bool {
         self.config.carries && self.notes_what_is_shown() && !self.watches_all
     }
 
@@ -34,7 +34,7 @@ impl<B: Clone + Body> Home<B> {
         change: Change,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if !self.carries_changes() || !self.exists(page) {
+        if !self.forwards_changes() || !self.exists(page) {
             return Err(Violation::Runtime("a change that cannot be carried home"));
         }
         if self
@@ -91,7 +91,7 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         let (from, page) = (changer.node, changer.page);
-        if !self.carries_changes() || !self.exists(page) || self.home_of(page) != self.me {
+        if !self.forwards_changes() || !self.exists(page) || self.home_of(page) != self.me {
             return Err(peer(from, "changes a page that is not at home here"));
         }
         self.check_nodes(from, &need)?;
@@ -133,10 +133,10 @@ impl<B: Clone + Body> Home<B> {
             }
         }
         let Some(thread) = thread else {
-            actions.push(Action::Amend(page, change));
+            actions.push(Action::AtomicNoReturn(page, change));
             return Ok(());
         };
-        actions.push(Action::Change {
+        actions.push(Action::AtomicAtHome {
             page,
             change,
             node,
@@ -203,12 +203,12 @@ impl<B: Clone + Body> Home<B> {
         self.changing.pages.insert(page);
         match self.table.get(page).state {
             State::Clean | State::Expected | State::Dirty => {
-                actions.push(Action::Patch(page, change, before));
+                actions.push(Action::RefreshCopy(page, change, before));
             }
             State::Pending => self.outdate_held(page, actions),
             _ => {}
         }
-        actions.push(Action::Found(thread, before));
+        actions.push(Action::ReplyAtomic(thread, before));
         self.enter_barrier(actions)
     }
 

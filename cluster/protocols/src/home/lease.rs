@@ -7,7 +7,7 @@
 //! everybody *drop* it, and is alone with it again. All leases end at barriers.
 
 use super::{Actions, Home};
-use crate::guess::{Event, Lease, Why};
+use crate::heuristics::{Event, Lease, Why};
 use crate::message::{Message, Request, Term};
 use crate::order::peer;
 use crate::state::State;

@@ -6,7 +6,7 @@
 //! that was written under it is known to the next holder, as if a thread had given it back then.
 
 use super::{Actions, Home};
-use crate::guess::Event;
+use crate::heuristics::Event;
 use crate::{Body, LockId};
 
 impl<B: Clone + Body> Home<B> {

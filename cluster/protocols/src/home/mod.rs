@@ -23,13 +23,13 @@ mod shown;
 mod wanted;
 
 use crate::area::Layout;
-use crate::guess::{Guesses, Guessing, Limits};
+use crate::heuristics::{Heuristics, Limits, Predictors};
 use crate::message::{Control, IfLate, Message};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::table::Table;
 use crate::{
-    Action, Area, AreaError, Body, Input, Interval, Notice, Operation, PageRange, Protection,
-    Protocol, Seen, Violation,
+    Action, Area, AreaError, Body, Input, Interval, Operation, PageRange, Protection, Protocol,
+    VectorClock, Violation, WriteNotice,
 };
 use carried::{Changer, Changing, Locks, Postponed};
 use fathomp_types::{NodeId, PageId};
@@ -75,7 +75,7 @@ pub struct Config {
     /// threads never just try to take one, which might be refused what nobody has.
     pub keeps_locks: bool,
     /// What is done ahead of time.
-    pub guessing: Guessing,
+    pub guessing: Heuristics,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full,
@@ -105,8 +105,8 @@ impl Config {
             carries: false,
             keeps_locks: false,
             guessing: match plain {
-                true => Guessing::Nothing,
-                false => Guessing::Habits(Limits {
+                true => Heuristics::Nothing,
+                false => Heuristics::History(Limits {
                     expect_writes: !loads_acquire,
                     ..Limits::default()
                 }),
@@ -132,9 +132,9 @@ pub struct Home<B> {
     config: Config,
     order: Order,
     /// What everybody has known of since the last barrier.
-    start: Seen,
+    start: VectorClock,
     /// Whose diffs for pages at home here have been applied.
-    received: Seen,
+    received: VectorClock,
     arrived: Vec<Arrived<B>>,
     /// Homes, writers, and the last interval of this epoch in which that writer
     /// wrote a page at home there: what I may have to wait for.
@@ -166,9 +166,9 @@ pub struct Home<B> {
     locks: Locks,
     leasing: lease::Leasing,
     /// What is done ahead of time.
-    guesses: Guesses,
+    guesses: Predictors,
     /// What everybody wrote in this epoch, once everybody is at the barrier.
-    written: Option<Vec<Notice>>,
+    written: Option<Vec<WriteNotice>>,
     /// What was written right before the barrier that this node has come to.
     kept: Option<barrier::Kept>,
     /// What threads that take no part in barriers want, until a barrier is over.
@@ -193,8 +193,8 @@ impl<B: Clone + Body> Home<B> {
             me,
             config,
             order,
-            start: Seen::nothing(nodes),
-            received: Seen::nothing(nodes),
+            start: VectorClock::nothing(nodes),
+            received: VectorClock::nothing(nodes),
             arrived: Vec::new(),
             need: BTreeMap::new(),
             own: BTreeMap::new(),
@@ -382,7 +382,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         Some(Input::Message { from, message })
     }
 
-    fn stands(&self) -> Option<u32> {
+    fn barrier_epoch(&self) -> Option<u32> {
         self.has_to_wait(Operation::Flush)
             .then_some(self.order.epoch)
     }
@@ -425,7 +425,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         }
     }
 
-    fn clock(&self) -> Option<(&Seen, Interval)> {
+    fn clock(&self) -> Option<(&VectorClock, Interval)> {
         self.watches_all
             .then_some((&self.order.seen, self.order.interval))
     }
@@ -438,15 +438,15 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         !self.is_settled()
     }
 
-    fn shows_what_is_unknown(&self, page: PageId) -> bool {
+    fn may_expose_unseen_writes(&self, page: PageId) -> bool {
         self.may_show_unknown(page)
     }
 
-    fn carries(&self, page: PageId) -> bool {
-        self.carries_changes() && self.exists(page)
+    fn forwards_atomics(&self, page: PageId) -> bool {
+        self.forwards_changes() && self.exists(page)
     }
 
-    fn postpones(&self, page: PageId) -> bool {
+    fn batches_atomics(&self, page: PageId) -> bool {
         self.can_postpone(page)
     }
 

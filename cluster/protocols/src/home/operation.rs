@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::home::Config;
     use crate::message::{Control, Message};
-    use crate::{Area, Input, Interval, Notice, PageSet, Placement, Protocol};
+    use crate::{Area, Input, Interval, PageSet, Placement, Protocol, WriteNotice};
     use fathomp_types::{NodeId, PageId};
 
     /// One thread learns of an interval, and another could read pages before its diffs are here.
@@ -125,7 +125,7 @@ mod tests {
         let (thread, operation) = (ThreadId(0), Operation::Flush);
         assert_eq!(step(Input::Operation { thread, operation }), (false, false));
         let (writer, interval) = (NodeId(0), Interval(1));
-        let notice = Notice {
+        let notice = WriteNotice {
             writer,
             interval,
             pages: PageSet::from_sorted(&[PageId(0)]),

@@ -2,7 +2,7 @@
 
 use super::Home;
 use super::page::Entry;
-use crate::guess::{Event, Glance, Guess, View, possible};
+use crate::heuristics::{Event, Glance, Heuristic, View, possible};
 use crate::table::Table;
 use crate::{Access, Body, Interval, PageRange};
 use fathomp_types::{NodeId, PageId};
@@ -47,7 +47,7 @@ impl View for Sight<'_> {
 
 impl<B: Clone + Body> Home<B> {
     /// The guesses, and what they may see.
-    pub(super) fn guess(&mut self) -> (&mut dyn Guess, Sight<'_>) {
+    pub(super) fn guess(&mut self) -> (&mut dyn Heuristic, Sight<'_>) {
         let sight = Sight {
             me: self.me,
             epoch: self.order.epoch,

@@ -24,7 +24,7 @@ const UNDERWAY_MAX: u32 = 4 * BATCH as u32;
 impl<B: Clone + Body> Home<B> {
     /// Whether a change of a page can be postponed.
     pub(super) fn can_postpone(&self, page: PageId) -> bool {
-        if !self.carries_changes() || !self.exists(page) || self.home_of(page) == self.me {
+        if !self.forwards_changes() || !self.exists(page) || self.home_of(page) == self.me {
             return false;
         }
         let underway = self.postponed.underway.values();
@@ -50,7 +50,7 @@ impl<B: Clone + Body> Home<B> {
             return Err(Violation::Runtime("a change that cannot be postponed"));
         }
         if self.table.get(page).state == State::Clean {
-            actions.push(Action::Amend(page, change));
+            actions.push(Action::AtomicNoReturn(page, change));
         }
         if self.postponed.collect(page, change) {
             self.send_postponed(actions);

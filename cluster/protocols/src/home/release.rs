@@ -1,11 +1,13 @@
 //! Intervals: what a node wrote goes home, and what others wrote is learned of.
 
 use super::{Actions, Home};
-use crate::guess::{Event, Release, Why};
+use crate::heuristics::{Event, Release, Why};
 use crate::message::{Message, Request};
 use crate::order::{Version, peer};
 use crate::state::State;
-use crate::{Action, Body, Content, Interval, Notice, PageRange, PageSet, Protection, Violation};
+use crate::{
+    Action, Body, Content, Interval, PageRange, PageSet, Protection, Violation, WriteNotice,
+};
 use fathomp_types::{NodeId, PageId};
 use std::collections::BTreeMap;
 
@@ -20,7 +22,7 @@ pub(super) struct Own {
 /// An interval that has ended here.
 pub(super) struct Closed {
     /// What others have to be told.
-    pub(super) notice: Notice,
+    pub(super) notice: WriteNotice,
     /// Pages whose diffs have to go home, by their homes.
     pub(super) away: BTreeMap<NodeId, Vec<PageId>>,
     /// Pages to ask for as leases.
@@ -39,19 +41,19 @@ pub(super) struct Arrived<B> {
 impl<B: Clone + Body> Home<B> {
     /// Ends the open interval if anything was written in it: diffs go to the
     /// pages' homes. Returns the notice that others have to be told.
-    pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+    pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<WriteNotice> {
         self.end(false, actions)
     }
 
     /// The same for a thread that flushes.
-    pub(super) fn flush(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+    pub(super) fn flush(&mut self, actions: &mut Actions<B>) -> Option<WriteNotice> {
         let stays = self.config.flushes_only_copies() && !self.watches_all;
         self.end(stays && !self.order.is_at_barrier(), actions)
     }
 
     /// If `own_stay`, the open interval becomes the next one for pages at home here that are
     /// open: nobody notices whether they are written again.
-    fn end(&mut self, own_stay: bool, actions: &mut Actions<B>) -> Option<Notice> {
+    fn end(&mut self, own_stay: bool, actions: &mut Actions<B>) -> Option<WriteNotice> {
         // Others learn of a node's intervals in their order.
         let first = actions.len();
         self.order.demanded(actions);
@@ -135,7 +137,7 @@ impl<B: Clone + Body> Home<B> {
                 away.entry(home).or_default();
             }
         }
-        let notice = Notice {
+        let notice = WriteNotice {
             writer: self.me,
             interval,
             pages: PageSet::from_sorted(&pages),
@@ -252,7 +254,7 @@ impl<B: Clone + Body> Home<B> {
     /// Learns of others' intervals: copies that lack them become invalid.
     pub(super) fn learn(
         &mut self,
-        notices: &[Notice],
+        notices: &[WriteNotice],
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         if self.written.is_some() {

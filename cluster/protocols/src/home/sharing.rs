@@ -3,7 +3,7 @@
 use super::ahead::watch_ahead;
 use super::carried::Changer;
 use super::{Actions, Home};
-use crate::guess::{Arrival, Event};
+use crate::heuristics::{Arrival, Event};
 use crate::message::{Message, Request};
 use crate::order::{Version, peer};
 use crate::state::State;

@@ -15,7 +15,7 @@ use super::{Actions, Home};
 use crate::message::Request;
 use crate::order::Version;
 use crate::state::State;
-use crate::{Body, Interval, Notice, Operation, PageSet, Violation};
+use crate::{Body, Interval, Operation, PageSet, Violation, WriteNotice};
 use fathomp_types::{PageId, ThreadId};
 
 impl<B: Clone + Body> Home<B> {
@@ -156,7 +156,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// Ends the open interval although nothing was written in it, or what was need not be told
     /// any more: others wait for its end.
-    fn end_empty_interval(&mut self) -> Notice {
+    fn end_empty_interval(&mut self) -> WriteNotice {
         let interval = self.order.end_interval();
         self.ended_empty = Some(interval);
         self.empty_notice(interval)
@@ -164,13 +164,13 @@ impl<B: Clone + Body> Home<B> {
 
     /// The same when this node comes to a barrier, if others have seen something of it: they do
     /// not come there before they have been told.
-    pub(super) fn end_if_shown(&mut self) -> Option<Notice> {
+    pub(super) fn end_if_shown(&mut self) -> Option<WriteNotice> {
         let is_shown = self.shown_open > self.order.interval;
         is_shown.then(|| self.end_empty_interval())
     }
 
-    fn empty_notice(&self, interval: Interval) -> Notice {
-        Notice {
+    fn empty_notice(&self, interval: Interval) -> WriteNotice {
+        WriteNotice {
             writer: self.me,
             interval,
             pages: PageSet::default(),
@@ -183,7 +183,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// What a barrier has to tell besides pages: that an interval has ended, without which others
     /// would wait for it afterwards.
-    pub(super) fn take_ended_empty(&mut self) -> Option<Notice> {
+    pub(super) fn take_ended_empty(&mut self) -> Option<WriteNotice> {
         let interval = self.ended_empty.take()?;
         Some(self.empty_notice(interval))
     }
@@ -336,7 +336,7 @@ mod tests {
         step(&mut asks, message(1, pages(1, vec![shown])));
         assert!(asks.may_show_unknown(PageId(1)));
         assert!(!asks.may_show_unknown(PageId(0)));
-        asks.drop_copy(PageId(1), crate::guess::Why::News, &mut Vec::new());
+        asks.drop_copy(PageId(1), crate::heuristics::Why::News, &mut Vec::new());
         asks.dirty.clear();
         let (thread, operation) = (THREAD, Operation::Learn(PageId(1)));
         let asked = step(&mut asks, Input::Operation { thread, operation });
@@ -348,7 +348,7 @@ mod tests {
         let publish = Control::Exchange {
             epoch: 0,
             request: Request::Publish,
-            notice: Some(Notice {
+            notice: Some(WriteNotice {
                 writer: shown.0,
                 interval: shown.1,
                 pages: PageSet::from_sorted(&[PageId(1)]),

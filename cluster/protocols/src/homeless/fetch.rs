@@ -355,7 +355,7 @@ impl<B> Homeless<B> {
             actions.push(match pending.diffs.remove(&version) {
                 Some(diff) if keeps => {
                     self.held.insert((page, version));
-                    Action::ApplyAndKeep(page, version, diff)
+                    Action::ApplyAndStore(page, version, diff)
                 }
                 Some(diff) => Action::Apply(page, diff),
                 None => {
@@ -363,7 +363,7 @@ impl<B> Homeless<B> {
                         self.keeps(page, version),
                         "a diff is missing that was not asked for"
                     );
-                    Action::Reapply(page, version)
+                    Action::RestoreDiff(page, version)
                 }
             });
         }

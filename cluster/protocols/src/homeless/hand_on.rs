@@ -13,7 +13,7 @@ use super::last::{Asked, Stamp, covers, divide, follows};
 use super::{Actions, Homeless, State};
 use crate::message::Message;
 use crate::order::{Version, peer};
-use crate::{Action, Content, Notice, PageCopy, Violation};
+use crate::{Action, Content, PageCopy, Violation, WriteNotice};
 use fathomp_types::{NodeId, PageId};
 
 impl<B> Homeless<B> {
@@ -29,7 +29,7 @@ impl<B> Homeless<B> {
 
     /// Remembers what the writer of an interval knew, which has been told in this epoch. A late
     /// one began before the barrier.
-    pub(super) fn stamp(&mut self, notice: &Notice, epoch: u32) {
+    pub(super) fn stamp(&mut self, notice: &WriteNotice, epoch: u32) {
         if self.config.hands_on() {
             let epoch = epoch.saturating_sub(notice.late.into());
             let stamp = Stamp::new(epoch, notice.knew.clone());
@@ -39,8 +39,8 @@ impl<B> Homeless<B> {
 
     /// Ends the open interval before this node learns of others that wrote the same pages, or
     /// its notice would say that it knew of them.
-    pub(super) fn publish_before(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
-        let is_new = |n: &&Notice| !self.order.seen.covers(n.writer, n.interval);
+    pub(super) fn publish_before(&mut self, notices: &[WriteNotice], actions: &mut Actions<B>) {
+        let is_new = |n: &&WriteNotice| !self.order.seen.covers(n.writer, n.interval);
         let mut news = notices.iter().filter(is_new);
         if news.any(|notice| self.writes_any_of(&notice.pages)) {
             self.publish(actions);

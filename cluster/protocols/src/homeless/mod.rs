@@ -18,14 +18,14 @@ mod tidy;
 mod write;
 
 use crate::area::{Layout, Place};
-use crate::guess::{Guesses, Guessing, Limits};
+use crate::heuristics::{Heuristics, Limits, Predictors};
 use crate::message::{IfLate, Message, Request};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
-use crate::stretches::Stretches;
+use crate::runs::Runs;
 use crate::table::Table;
 use crate::{
-    Access, Action, Area, AreaError, Diff, Input, Interval, LockId, Notice, Operation, Protection,
-    Protocol, Seen, Violation,
+    Access, Action, Area, AreaError, Diff, Input, Interval, LockId, Operation, Protection,
+    Protocol, VectorClock, Violation, WriteNotice,
 };
 use fathomp_types::{NodeId, PageId, ThreadId};
 use fetch::Pending;
@@ -69,7 +69,7 @@ pub struct Config {
     /// know of others' changes, as in TreadMarks. Not where pages have sole writers.
     pub hands_on: bool,
     /// Which whole pages are fetched ahead of time. Nothing else is guessed.
-    pub guessing: Guessing,
+    pub guessing: Heuristics,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full and
@@ -112,8 +112,8 @@ impl Config {
             sole_writers: !plain,
             hands_on: plain,
             guessing: match plain {
-                true => Guessing::Nothing,
-                false => Guessing::Habits(Limits::default()),
+                true => Heuristics::Nothing,
+                false => Heuristics::History(Limits::default()),
             },
             fan_in: FAN_IN,
             log_max: LOG_MAX,
@@ -180,12 +180,12 @@ pub struct Homeless<B> {
     /// Pages that the notice of the open interval has to name.
     unnamed: Vec<PageId>,
     /// My intervals of this epoch.
-    own: Vec<Notice>,
+    own: Vec<WriteNotice>,
     /// Intervals that barriers have told.
-    told: Seen,
+    told: VectorClock,
     /// The intervals that wrote each page since it was last settled, in an order in which no
     /// interval comes before one that its writer knew of.
-    history: Stretches<Vec<Version>>,
+    history: Runs<Vec<Version>>,
     /// Pages of all its entries.
     noted: u64,
     /// What of that is not part of my copy.
@@ -200,7 +200,7 @@ pub struct Homeless<B> {
     held: BTreeSet<(PageId, Version)>,
     /// What the writers of the intervals in `history` knew, where it is handed on.
     stamps: BTreeMap<Version, last::Stamp>,
-    guesses: Guesses,
+    guesses: Predictors,
     /// Intervals that a node has to know of before it relies on a page that this node wrote
     /// unwatched, as of when it last served one in this epoch.
     opened: Vec<Version>,
@@ -230,14 +230,14 @@ impl<B> Homeless<B> {
         order.in_order = true;
         Ok(Self {
             me,
-            told: Seen::nothing(config.nodes),
+            told: VectorClock::nothing(config.nodes),
             guesses: config.guessing.start(me, &layout),
             config,
             order,
             table: Table::new(layout),
             unnamed: Vec::new(),
             own: Vec::new(),
-            history: Stretches::default(),
+            history: Runs::default(),
             noted: 0,
             missing: BTreeMap::new(),
             pending: BTreeMap::new(),
@@ -460,7 +460,7 @@ impl<B> Protocol<B> for Homeless<B> {
         Some(Input::Message { from, message })
     }
 
-    fn stands(&self) -> Option<u32> {
+    fn barrier_epoch(&self) -> Option<u32> {
         self.has_to_wait(Operation::Flush)
             .then_some(self.order.epoch)
     }
@@ -469,11 +469,11 @@ impl<B> Protocol<B> for Homeless<B> {
         false
     }
 
-    fn postpones(&self, page: PageId) -> bool {
+    fn batches_atomics(&self, page: PageId) -> bool {
         self.can_postpone(page)
     }
 
-    fn shows_what_is_unknown(&self, page: PageId) -> bool {
+    fn may_expose_unseen_writes(&self, page: PageId) -> bool {
         self.may_show_unknown(page)
     }
 

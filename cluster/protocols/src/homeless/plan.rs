@@ -3,7 +3,7 @@
 
 use super::postponed::Postponed;
 use super::{Entry, Homeless, State};
-use crate::guess::{Arrival, Event, Glance, Guess, View, Why, possible};
+use crate::heuristics::{Arrival, Event, Glance, Heuristic, View, Why, possible};
 use crate::table::Table;
 use crate::{Access, Interval, PageRange, state};
 use fathomp_types::{NodeId, PageId};
@@ -55,7 +55,7 @@ impl View for Sight<'_> {
 
 impl<B> Homeless<B> {
     /// The guesses, and what they may see.
-    fn guess(&mut self) -> (&mut dyn Guess, Sight<'_>) {
+    fn guess(&mut self) -> (&mut dyn Heuristic, Sight<'_>) {
         let sight = Sight {
             me: self.me,
             epoch: self.order.epoch,

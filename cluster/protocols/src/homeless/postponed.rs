@@ -13,7 +13,7 @@
 use super::{Actions, Homeless, State, Tidying};
 use crate::message::Request;
 use crate::order::ITSELF;
-use crate::postponed::{BATCH, Underway};
+use crate::postponed::{BATCH, InFlight};
 use crate::{Access, Action, Change, LockId, Operation, Protection, Violation};
 use fathomp_types::{PageId, ThreadId};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(super) struct Batch {
     in_section: u32,
 }
 
-impl Underway for Batch {
+impl InFlight for Batch {
     fn is_done(&self) -> bool {
         self.stage == Stage::No
     }
@@ -352,10 +352,10 @@ mod tests {
         ] {
             let mut node = node();
             step(&mut node, add(OWN));
-            assert!(node.postpones(OWN) && node.postpones(OTHERS));
+            assert!(node.batches_atomics(OWN) && node.batches_atomics(OTHERS));
             let waits = step(&mut node, input);
             assert!(!waits.contains(&Action::Resume(THREAD)));
-            assert!(!node.postpones(OWN) && !node.postpones(OTHERS));
+            assert!(!node.batches_atomics(OWN) && !node.batches_atomics(OTHERS));
         }
     }
 
@@ -363,10 +363,10 @@ mod tests {
     fn nothing_is_collected_at_a_barrier_or_beside_a_section() {
         let mut node = node();
         step(&mut node, asks(Operation::Barrier));
-        assert!(!node.postpones(OWN));
+        assert!(!node.batches_atomics(OWN));
         let mut node = self::node();
         step(&mut node, asks(Operation::Acquire(LockId::ATOMICS)));
-        assert!(!node.postpones(OWN));
+        assert!(!node.batches_atomics(OWN));
     }
 
     /// A node that sees what was written there unwatched must know what was written before.
@@ -390,7 +390,7 @@ mod tests {
             copies: vec![copy],
         };
         step(&mut node, from_root(pages));
-        assert!(!node.postpones(OTHERS), "it is written");
+        assert!(!node.batches_atomics(OTHERS), "it is written");
         step(&mut node, add(OWN));
         let (epoch, pages, need) = (0, OWN.into(), Vec::new());
         let served = step(&mut node, from_root(Message::Fetch { epoch, pages, need }));

@@ -131,7 +131,9 @@ mod tests {
     use super::*;
     use crate::homeless::Config;
     use crate::message::{Control, Message, PageCopy, Request};
-    use crate::{Access, Action, Area, Input, Notice, Operation, PageSet, Placement, Protocol};
+    use crate::{
+        Access, Action, Area, Input, Operation, PageSet, Placement, Protocol, WriteNotice,
+    };
     use fathomp_types::NodeId;
 
     const THREAD: ThreadId = ThreadId(0);
@@ -186,7 +188,7 @@ mod tests {
     }
 
     /// The notices that are told.
-    fn told(actions: &[Action<u32>]) -> Vec<Notice> {
+    fn told(actions: &[Action<u32>]) -> Vec<WriteNotice> {
         let exchanges = actions.iter().filter_map(|action| match action {
             Action::Send(_, Message::Control(Control::Exchange { notice, .. })) => notice.clone(),
             _ => None,
@@ -259,12 +261,12 @@ mod tests {
         let resumed = step(&mut reads, message(1, pages));
         // A thread that only reads waits for nothing.
         assert!(resumed.contains(&Action::Resume(THREAD)));
-        assert!(reads.shows_what_is_unknown(page) && !reads.shows_what_is_unknown(PageId(2)));
+        assert!(reads.may_expose_unseen_writes(page) && !reads.may_expose_unseen_writes(PageId(2)));
         let asked = step(&mut reads, asks(Operation::Learn(page)));
         let (epoch, interval) = (0, shown.1);
         let demand = Control::Demand { epoch, interval };
         assert_eq!(asked, [Action::Send(shown.0, demand.into())]);
-        let notice = Notice {
+        let notice = WriteNotice {
             writer: shown.0,
             interval,
             pages: PageSet::from_sorted(&[page]),
@@ -280,6 +282,6 @@ mod tests {
         };
         let learned = step(&mut reads, message(1, publish));
         assert!(learned.contains(&Action::Resume(THREAD)));
-        assert!(!reads.shows_what_is_unknown(page));
+        assert!(!reads.may_expose_unseen_writes(page));
     }
 }

@@ -6,8 +6,8 @@
 
 use super::{Actions, Homeless, State};
 use crate::order::Version;
-use crate::stretches::Stretches;
-use crate::{Action, Notice, PageRange, Protection, Violation};
+use crate::runs::Runs;
+use crate::{Action, PageRange, Protection, Violation, WriteNotice};
 use fathomp_types::{NodeId, PageId};
 
 /// Who wrote a page between two barriers.
@@ -35,10 +35,10 @@ impl<B> Homeless<B> {
     /// now. The same happens at all nodes.
     pub(super) fn settle_pages(
         &mut self,
-        news: &[Notice],
+        news: &[WriteNotice],
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let mut written = Stretches::default();
+        let mut written = Runs::default();
         for notice in news {
             for range in notice.pages.ranges() {
                 written.change(*range, &Writers::Nobody, |writers: &mut Writers| {

@@ -3,7 +3,7 @@
 
 use super::{Actions, Homeless, State};
 use crate::order::Version;
-use crate::{Action, Notice, Protection, Seen, Violation};
+use crate::{Action, Protection, VectorClock, Violation, WriteNotice};
 use fathomp_types::{NodeId, PageId};
 
 /// Notices of single pages that weigh as much as a diff.
@@ -28,7 +28,7 @@ impl<B> Homeless<B> {
 
     pub(super) fn everybody_arrived(
         &mut self,
-        notices: &[Notice],
+        notices: &[WriteNotice],
         full: bool,
         cut: bool,
         actions: &mut Actions<B>,
@@ -38,8 +38,8 @@ impl<B> Homeless<B> {
         // Whose pages are whose follows from what the barrier tells.
         let full = full || cut && self.config.sole_writers || self.tidying == Tidying::Waiting;
         // What is fetched now belongs to the next epoch: others may be there.
-        let beyond = |known: &Seen| -> Vec<_> {
-            let new = |n: &&Notice| !known.covers(n.writer, n.interval);
+        let beyond = |known: &VectorClock| -> Vec<_> {
+            let new = |n: &&WriteNotice| !known.covers(n.writer, n.interval);
             notices.iter().filter(new).cloned().collect()
         };
         let (news, untold) = (beyond(&self.order.seen), beyond(&self.told));

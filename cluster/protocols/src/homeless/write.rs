@@ -4,7 +4,7 @@ use super::{Actions, Homeless, State};
 use crate::area::Place;
 use crate::message::Request;
 use crate::order::Version;
-use crate::{Action, Notice, PageRange, PageSet, Protection};
+use crate::{Action, PageRange, PageSet, Protection, WriteNotice};
 use fathomp_types::PageId;
 
 /// What is to be done once it is known which pages have become invalid.
@@ -43,7 +43,7 @@ impl<B> Homeless<B> {
         let entry = self.table.entry(page);
         if let Some(interval) = entry.twin.take() {
             debug_assert!(self.diffs.contains(&(page, interval)), "an unknown diff");
-            actions.push(Action::Keep(page, (self.me, interval)));
+            actions.push(Action::StoreDiff(page, (self.me, interval)));
         }
     }
 
@@ -61,11 +61,11 @@ impl<B> Homeless<B> {
 
     /// Ends the open interval if there is anything to be told of it. Returns the notice
     /// that others have to be told.
-    pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<Notice> {
+    pub(super) fn end_interval(&mut self, actions: &mut Actions<B>) -> Option<WriteNotice> {
         self.end(false, actions)
     }
 
-    fn end(&mut self, late: bool, actions: &mut Actions<B>) -> Option<Notice> {
+    fn end(&mut self, late: bool, actions: &mut Actions<B>) -> Option<WriteNotice> {
         if self.unnamed.is_empty() {
             return None;
         }
@@ -88,7 +88,7 @@ impl<B> Homeless<B> {
                 Action::protect(actions, page, Protection::Read);
             }
         }
-        let notice = Notice {
+        let notice = WriteNotice {
             writer: self.me,
             interval,
             pages: set,
@@ -132,7 +132,7 @@ impl<B> Homeless<B> {
     }
 
     /// Learns of others' intervals: pages that lack them become invalid.
-    pub(super) fn learn(&mut self, notices: &[Notice], actions: &mut Actions<B>) {
+    pub(super) fn learn(&mut self, notices: &[WriteNotice], actions: &mut Actions<B>) {
         if self.config.hands_on() {
             self.publish_before(notices, actions);
         }
@@ -143,7 +143,7 @@ impl<B> Homeless<B> {
     }
 
     /// Invalidates what was written in intervals of an epoch that were not known before.
-    pub(super) fn take_in(&mut self, news: &[Notice], epoch: u32, actions: &mut Actions<B>) {
+    pub(super) fn take_in(&mut self, news: &[WriteNotice], epoch: u32, actions: &mut Actions<B>) {
         let mut outdated = Outdated::default();
         for notice in news {
             let version = (notice.writer, notice.interval);

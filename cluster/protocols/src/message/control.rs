@@ -1,7 +1,7 @@
 //! What nodes tell each other to synchronise.
 
 use crate::interval::Version;
-use crate::{Interval, LockId, Notice};
+use crate::{Interval, LockId, WriteNotice};
 use fathomp_types::ThreadId;
 
 /// A message that carries no content of pages.
@@ -14,7 +14,7 @@ pub enum Control {
         /// What is wanted.
         request: Request,
         /// The asker's interval that has not been told yet.
-        notice: Option<Notice>,
+        notice: Option<WriteNotice>,
     },
     /// From the sequencer: what of the log has not been told to the receiver.
     Granted {
@@ -23,7 +23,7 @@ pub enum Control {
         /// The thread whose operation is done, if one asked.
         thread: Option<ThreadId>,
         /// The others' intervals.
-        notices: Vec<Notice>,
+        notices: Vec<WriteNotice>,
     },
     /// From the sequencer: the lock is not free.
     Refused {
@@ -58,7 +58,7 @@ pub enum Control {
         /// The epoch that ends.
         epoch: u32,
         /// What the nodes below wrote in it.
-        notices: Vec<Notice>,
+        notices: Vec<WriteNotice>,
         /// Somebody below keeps so much that it is time to tidy up.
         full: bool,
     },
@@ -67,7 +67,7 @@ pub enum Control {
         /// The epoch that ends.
         epoch: u32,
         /// What everybody wrote in it.
-        notices: Vec<Notice>,
+        notices: Vec<WriteNotice>,
         /// It is time to tidy up.
         full: bool,
         /// The sequencer has told some of that before. So that this cannot overtake it, the
@@ -131,7 +131,7 @@ impl Control {
     /// The sequencer's answer to a thread that flushes or wants a lock. Without notices the thread is
     /// refused the lock.
     #[must_use]
-    pub fn answer(epoch: u32, thread: ThreadId, notices: Option<Vec<Notice>>) -> Self {
+    pub fn answer(epoch: u32, thread: ThreadId, notices: Option<Vec<WriteNotice>>) -> Self {
         match notices {
             Some(notices) => Self::Granted {
                 epoch,

@@ -2,7 +2,7 @@
 
 use super::{Order, ROOT, peer};
 use crate::message::{Control, Request};
-use crate::{Action, Interval, Notice, Violation};
+use crate::{Action, Interval, Violation, WriteNotice};
 use fathomp_types::{NodeId, ThreadId};
 
 impl Order {
@@ -35,8 +35,8 @@ impl Order {
     pub(crate) fn arrive<B>(
         &mut self,
         thread: ThreadId,
-        last: Option<Notice>,
-        own: Vec<Notice>,
+        last: Option<WriteNotice>,
+        own: Vec<WriteNotice>,
         full: bool,
         actions: &mut Vec<Action<B>>,
     ) {
@@ -105,7 +105,7 @@ impl Order {
 
     /// At the root, before everybody has arrived: an interval that ended after the
     /// root has.
-    pub(crate) fn wrote_more(&mut self, own: Vec<Notice>) {
+    pub(crate) fn wrote_more(&mut self, own: Vec<WriteNotice>) {
         self.barrier.notices.extend(own);
     }
 
@@ -118,7 +118,7 @@ impl Order {
     pub(super) fn child_arrived<B>(
         &mut self,
         from: NodeId,
-        notices: Vec<Notice>,
+        notices: Vec<WriteNotice>,
         full: bool,
         actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
@@ -167,7 +167,7 @@ impl Order {
     pub(super) fn all_arrived<B>(
         &mut self,
         from: NodeId,
-        notices: &[Notice],
+        notices: &[WriteNotice],
         full: bool,
         cut: bool,
         actions: &mut Vec<Action<B>>,
@@ -196,7 +196,7 @@ impl Order {
     }
 
     /// The next epoch begins; the thread that came to the barrier is returned.
-    pub(crate) fn leave_barrier(&mut self, notices: &[Notice]) -> Option<ThreadId> {
+    pub(crate) fn leave_barrier(&mut self, notices: &[WriteNotice]) -> Option<ThreadId> {
         for notice in notices {
             self.seen.learn(notice.writer, notice.interval);
         }

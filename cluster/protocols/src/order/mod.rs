@@ -8,7 +8,7 @@ mod barrier;
 mod sequencer;
 
 use crate::message::{Control, PageCopy, Request};
-use crate::{Action, Interval, LockId, Notice, Seen, Violation};
+use crate::{Action, Interval, LockId, VectorClock, Violation, WriteNotice};
 use arrivals::Barrier;
 use fathomp_types::{NodeId, ThreadId};
 use sequencer::Sequencer;
@@ -42,7 +42,7 @@ pub(crate) struct Order {
     /// My last interval that has ended.
     pub(crate) interval: Interval,
     /// Whose intervals I know of.
-    pub(crate) seen: Seen,
+    pub(crate) seen: VectorClock,
     /// Threads that wait for the sequencer, which answers at once.
     asking: BTreeSet<ThreadId>,
     /// Threads that wait for a lock. Whoever has it may be a thread that takes no part in
@@ -66,7 +66,7 @@ pub(crate) enum News {
     /// Nothing.
     None,
     /// Others' intervals.
-    Learned(Vec<Notice>),
+    Learned(Vec<WriteNotice>),
     /// A lock that is kept here is wanted elsewhere: it is to be [released](crate::Operation)
     /// by [`ITSELF`].
     Recalled(LockId),
@@ -75,7 +75,7 @@ pub(crate) enum News {
     /// Everybody is at the barrier.
     Everybody {
         /// What they wrote.
-        notices: Vec<Notice>,
+        notices: Vec<WriteNotice>,
         /// It is time to tidy up.
         full: bool,
         /// Notices that were told before are not among them.
@@ -101,7 +101,7 @@ impl Order {
             in_order: false,
             epoch: 0,
             interval: Interval::default(),
-            seen: Seen::nothing(nodes),
+            seen: VectorClock::nothing(nodes),
             asking: BTreeSet::new(),
             queued: BTreeSet::new(),
             settling: Vec::new(),
@@ -131,7 +131,7 @@ impl Order {
         &mut self,
         thread: ThreadId,
         request: Request,
-        notice: Option<Notice>,
+        notice: Option<WriteNotice>,
         actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         let (ask, other) = match request {
@@ -148,7 +148,7 @@ impl Order {
     pub(crate) fn exchange<B>(
         &mut self,
         request: Request,
-        notice: Option<Notice>,
+        notice: Option<WriteNotice>,
         actions: &mut Vec<Action<B>>,
     ) {
         let exchange = Control::Exchange {
@@ -163,7 +163,7 @@ impl Order {
     pub(crate) fn publish<B>(
         &mut self,
         thread: ThreadId,
-        notice: Option<Notice>,
+        notice: Option<WriteNotice>,
         actions: &mut Vec<Action<B>>,
     ) {
         if notice.is_some() {
@@ -321,7 +321,7 @@ impl Order {
         &mut self,
         from: NodeId,
         request: Request,
-        notice: Option<Notice>,
+        notice: Option<WriteNotice>,
         actions: &mut Vec<Action<B>>,
     ) -> Result<(), Violation> {
         self.check(from, notice.as_slice())?;
@@ -338,10 +338,10 @@ impl Order {
     }
 
     /// Refuses notices that speak of nodes, pages or intervals that do not exist.
-    fn check(&self, from: NodeId, notices: &[Notice]) -> Result<(), Violation> {
+    fn check(&self, from: NodeId, notices: &[WriteNotice]) -> Result<(), Violation> {
         let pages = u64::from(self.pages);
-        let exists = |n: &Notice| n.writer.0 < self.nodes && n.pages.end() <= pages;
-        let has_ended = |n: &Notice| n.writer != self.me || n.interval <= self.interval;
+        let exists = |n: &WriteNotice| n.writer.0 < self.nodes && n.pages.end() <= pages;
+        let has_ended = |n: &WriteNotice| n.writer != self.me || n.interval <= self.interval;
         if !notices.iter().all(exists) {
             Err(peer(from, "tells of nodes or pages that do not exist"))
         } else if !notices.iter().all(has_ended) {

@@ -8,7 +8,7 @@
 
 use super::Version;
 use crate::message::{Control, Request};
-use crate::{Interval, LockId, Notice, Seen, Violation};
+use crate::{Interval, LockId, VectorClock, Violation, WriteNotice};
 use fathomp_types::{NodeId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,13 +28,13 @@ const LOCKED_LATE: u8 = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sequencer {
     epoch: u32,
-    log: Vec<Notice>,
+    log: Vec<WriteNotice>,
     /// Notices in the log before everybody is told them, wanted or not.
     log_max: usize,
     /// How much of the log each node has been told.
     told: Vec<usize>,
     /// What the log of this epoch and those before contain.
-    contains: Seen,
+    contains: VectorClock,
     /// Those that somebody has.
     locks: BTreeMap<LockId, Lock>,
     /// Whether nodes keep locks that nobody else wants, and have to be told when somebody does.
@@ -55,7 +55,7 @@ impl Sequencer {
             log: Vec::new(),
             log_max: log_max.max(1),
             told: vec![0; usize::from(nodes)],
-            contains: Seen::nothing(nodes),
+            contains: VectorClock::nothing(nodes),
             locks: BTreeMap::new(),
             recalls: false,
             learners: Vec::new(),
@@ -70,7 +70,7 @@ impl Sequencer {
         &mut self,
         from: NodeId,
         request: Request,
-        notice: Option<Notice>,
+        notice: Option<WriteNotice>,
         mut send: impl FnMut(NodeId, Control),
     ) -> Result<(), Violation> {
         let peer = |what| Violation::Peer { from, what };
@@ -132,12 +132,12 @@ impl Sequencer {
     }
 
     /// Whether an interval is not known here.
-    pub(super) fn is_new(&self, notice: &Notice) -> bool {
+    pub(super) fn is_new(&self, notice: &WriteNotice) -> bool {
         !self.contains.covers(notice.writer, notice.interval)
     }
 
     /// A barrier has told everybody everything: the next epoch's log is empty.
-    pub(super) fn end_epoch(&mut self, epoch: u32, seen: &Seen) {
+    pub(super) fn end_epoch(&mut self, epoch: u32, seen: &VectorClock) {
         self.epoch = epoch;
         self.log.clear();
         self.is_cut = false;
@@ -164,7 +164,7 @@ impl Sequencer {
     }
 
     /// The log of this epoch, and behind it what it does not contain yet.
-    pub(super) fn all(&self, notices: Vec<Notice>) -> Vec<Notice> {
+    pub(super) fn all(&self, notices: Vec<WriteNotice>) -> Vec<WriteNotice> {
         let new = notices.into_iter().filter(|notice| self.is_new(notice));
         self.log.iter().cloned().chain(new).collect()
     }
@@ -250,7 +250,7 @@ impl Sequencer {
         for (node, versions) in ready {
             // No more than was asked for: the page for which it was may have been written since,
             // and would have to be fetched anew, by all who want it, again and again.
-            let is_asked = |notice: &Notice| {
+            let is_asked = |notice: &WriteNotice| {
                 let mut of_writer = versions.iter().filter(|(of, _)| *of == notice.writer);
                 of_writer.any(|(_, interval)| notice.interval <= *interval)
             };
@@ -312,8 +312,8 @@ mod tests {
     use super::*;
     use crate::PageSet;
 
-    fn notice(interval: u32) -> Notice {
-        Notice {
+    fn notice(interval: u32) -> WriteNotice {
+        WriteNotice {
             writer: NodeId(1),
             interval: Interval(interval),
             pages: PageSet::default(),
@@ -417,7 +417,7 @@ mod tests {
         }
         assert!(sequencer.is_cut());
         assert_eq!(sent, 1);
-        sequencer.end_epoch(1, &Seen::nothing(2));
+        sequencer.end_epoch(1, &VectorClock::nothing(2));
         assert!(!sequencer.is_cut());
     }
 }

@@ -4,8 +4,8 @@
 use fathomp_protocols::homeless::{Config, Homeless};
 use fathomp_protocols::message::{Control, Message};
 use fathomp_protocols::{
-    Access, Action, Area, Content, Input, Interval, LockId, Notice, Operation, Placement,
-    Protection, Protocol, Version, Violation,
+    Access, Action, Area, Content, Input, Interval, LockId, Operation, Placement, Protection,
+    Protocol, Version, Violation, WriteNotice,
 };
 use fathomp_types::{NodeId, PageId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
@@ -119,7 +119,7 @@ impl Cluster {
                     assert_eq!(page.twin.replace(page.bytes), None);
                     node.counts.twins += 1;
                 }
-                Action::Keep(id, interval) => {
+                Action::StoreDiff(id, interval) => {
                     let page = &mut node.pages[page(id)];
                     assert_ne!(
                         page.allows,
@@ -145,11 +145,11 @@ impl Cluster {
                 }
                 Action::Install(id, Bytes::Page(bytes)) => node.pages[page(id)].bytes = bytes,
                 Action::Apply(id, Bytes::Diff(diff)) => node.pages[page(id)].apply(&diff),
-                Action::ApplyAndKeep(id, version, Bytes::Diff(diff)) => {
+                Action::ApplyAndStore(id, version, Bytes::Diff(diff)) => {
                     node.pages[page(id)].apply(&diff);
                     assert_eq!(node.pages[page(id)].diffs.insert(version, diff), None);
                 }
-                Action::Reapply(id, interval) => {
+                Action::RestoreDiff(id, interval) => {
                     let page = &mut node.pages[page(id)];
                     let diff = page.diffs[&interval].clone();
                     page.apply(&diff);
@@ -484,7 +484,7 @@ fn nodes_that_do_not_keep_to_the_protocol_are_named() {
         },
         Message::Control(Control::Arrive {
             epoch,
-            notices: vec![Notice {
+            notices: vec![WriteNotice {
                 writer: NodeId(0),
                 interval: Interval(1),
                 pages: [page].into_iter().collect(),

@@ -2,7 +2,9 @@
 
 use fathomp_protocols::message::{Control, Message, PageCopy, Request, Term};
 use fathomp_protocols::order::Version;
-use fathomp_protocols::{Change, ChangeKind, Content, Diff, Interval, LockId, Notice, PageRange};
+use fathomp_protocols::{
+    Change, ChangeKind, Content, Diff, Interval, LockId, PageRange, WriteNotice,
+};
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
 use proptest::prelude::*;
 use std::ops::Range;
@@ -45,11 +47,11 @@ fn versions() -> impl Strategy<Value = Vec<Version>> {
     prop::collection::vec(version(), 0..4)
 }
 
-fn notice() -> impl Strategy<Value = Notice> {
+fn notice() -> impl Strategy<Value = WriteNotice> {
     let pages = prop::collection::vec(prop_oneof![0..20_u32, any::<u32>()], 0..9);
     let flags = any::<(bool, bool, bool)>();
     (version(), pages, flags).prop_map(|((writer, interval), pages, (foreseen, late, first))| {
-        Notice {
+        WriteNotice {
             foreseen,
             first,
             late,
@@ -61,7 +63,7 @@ fn notice() -> impl Strategy<Value = Notice> {
     })
 }
 
-fn notices() -> impl Strategy<Value = Vec<Notice>> {
+fn notices() -> impl Strategy<Value = Vec<WriteNotice>> {
     prop::collection::vec(notice(), 0..4)
 }
 

@@ -2,7 +2,7 @@
 //! which carries it further.
 
 use super::pipe::Pipe;
-use fathomp_sys::wire::{Interest, Post, Wire};
+use fathomp_sys::polling::{Epoll, Interest, NonblockingSocket};
 use std::io::{self, IoSlice};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub enum Connection {
     /// The kernel carries it.
-    Socket(Wire),
+    Socket(NonblockingSocket),
     /// The agent of this host does.
     Pipe(Pipe),
 }
@@ -49,7 +49,7 @@ impl Connection {
 
     /// The socket that can be read when something is to be done here, while this end
     /// [rests](Self::rest).
-    pub(super) fn socket(&self) -> &Wire {
+    pub(super) fn socket(&self) -> &NonblockingSocket {
         match self {
             Self::Socket(wire) => wire,
             Self::Pipe(pipe) => pipe.bell(),
@@ -102,8 +102,8 @@ impl Connection {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(super) fn wait(&self, post: &Post, what: Interest, limit: Duration) -> io::Result<()> {
-        let mut keys = [0; Post::KEYS];
+    pub(super) fn wait(&self, post: &Epoll, what: Interest, limit: Duration) -> io::Result<()> {
+        let mut keys = [0; Epoll::KEYS];
         match self {
             Self::Socket(wire) => {
                 post.set(wire, what, 0)?;

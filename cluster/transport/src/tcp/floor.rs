@@ -11,7 +11,7 @@ use super::handover::Hosts;
 use super::taken::TakenWire;
 use fathomp_sys::affinity;
 use fathomp_sys::clock::monotonic_ns;
-use fathomp_sys::wire::{Interest, Post};
+use fathomp_sys::polling::{Epoll, Interest};
 use std::io::{ErrorKind, IoSlice};
 use std::time::Duration;
 
@@ -176,7 +176,7 @@ pub fn take_part(
 /// A connection to another host.
 struct Line {
     wire: Connection,
-    post: Post,
+    post: Epoll,
     name: String,
 }
 
@@ -201,7 +201,8 @@ impl Party {
                 continue;
             };
             let name = hosts.name_of(taken.peer).to_owned();
-            let post = Post::new().and_then(|post| post.add(taken.wire.socket(), 0).map(|()| post));
+            let post =
+                Epoll::new().and_then(|post| post.add(taken.wire.socket(), 0).map(|()| post));
             let post = post.map_err(|error| FloorError::Lost {
                 host: name.clone(),
                 why: error.to_string(),
@@ -438,7 +439,7 @@ impl Line {
 mod tests {
     use super::super::handover::Host;
     use super::*;
-    use fathomp_sys::wire::Wire;
+    use fathomp_sys::polling::NonblockingSocket;
     use fathomp_types::NodeId;
     use std::net::{TcpListener, TcpStream};
     use std::thread;
@@ -464,7 +465,7 @@ mod tests {
                     wires[usize::from(mine)].push(TakenWire {
                         mine: NodeId(mine),
                         peer: NodeId(peer),
-                        wire: Connection::Socket(Wire::new(stream.into())),
+                        wire: Connection::Socket(NonblockingSocket::new(stream.into())),
                     });
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::stream::{Inbox, Received};
-use fathomp_sys::wire::Wire;
+use fathomp_sys::polling::NonblockingSocket;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 
@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 pub fn frames(bytes: &[u8], pieces: &[usize]) -> io::Result<(usize, Option<String>)> {
     const BYTES_MAX: usize = 100_000;
     let (mut peer, wire) = UnixStream::pair()?;
-    let wire = Connection::Socket(Wire::new(wire.into()));
+    let wire = Connection::Socket(NonblockingSocket::new(wire.into()));
     let (mut inbox, mut content) = (Inbox::default(), Vec::new());
     let (mut frames, mut rest) = (0, bytes);
     let mut pieces = pieces.iter();
@@ -49,7 +49,7 @@ pub fn sent(lengths: &[usize]) -> Vec<u8> {
     let Ok((mut peer, wire)) = UnixStream::pair() else {
         return Vec::new();
     };
-    let wire = Connection::Socket(Wire::new(wire.into()));
+    let wire = Connection::Socket(NonblockingSocket::new(wire.into()));
     let mut bytes = Vec::new();
     for length in lengths {
         // Small enough to leave at once.

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::stream::{Inbox, Kind, Outbox, Received, StreamError};
-use fathomp_sys::wire::{Interest, Post};
+use fathomp_sys::polling::{Epoll, Interest};
 use fathomp_types::NodeId;
 use std::io;
 use std::time::{Duration, Instant};
@@ -108,7 +108,7 @@ impl Joint {
         if left.is_zero() {
             return Err(JointError::Late);
         }
-        let post = Post::new()?;
+        let post = Epoll::new()?;
         post.add(self.wire.socket(), 0)?;
         self.wire.wait(&post, what, left)?;
         Ok(())

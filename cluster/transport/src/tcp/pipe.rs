@@ -4,8 +4,8 @@
 use crate::ends::{Call, End, Flags};
 use crate::local::Limits;
 use crate::ring::Ring;
+use fathomp_sys::polling::NonblockingSocket;
 use fathomp_sys::shared_memory::{Sections, SharedMemory};
-use fathomp_sys::wire::Wire;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Pipes {
             pipes: self.clone(),
             number,
             side,
-            bell: Wire::new(bell),
+            bell: NonblockingSocket::new(bell),
             head: AtomicU64::new(0),
             seen_tail: AtomicU64::new(0),
             tail: AtomicU64::new(0),
@@ -127,7 +127,7 @@ pub struct Pipe {
     pipes: Pipes,
     number: u16,
     side: Side,
-    bell: Wire,
+    bell: NonblockingSocket,
     /// Bytes that were sent, and how many of them the peer is known to have read.
     head: AtomicU64,
     seen_tail: AtomicU64,
@@ -152,7 +152,7 @@ impl Pipe {
     /// What may be asked of the kernel on this end's behalf: its socket can be read when the
     /// peer has woken this end or has ended.
     #[must_use]
-    pub fn bell(&self) -> &Wire {
+    pub fn bell(&self) -> &NonblockingSocket {
         &self.bell
     }
 
@@ -266,7 +266,7 @@ impl AsFd for Pipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathomp_sys::wire::{Interest, Post};
+    use fathomp_sys::polling::{Epoll, Interest};
     use std::os::unix::net::UnixStream;
     use std::thread;
 
@@ -323,9 +323,9 @@ mod tests {
     #[test]
     fn who_sleeps_is_woken_once() {
         let (one, other) = pair();
-        let post = Post::new().unwrap();
+        let post = Epoll::new().unwrap();
         post.add(other.bell(), 0).unwrap();
-        let is_rung = || post.wait(Some(std::time::Duration::ZERO), &mut [0; Post::KEYS]) > 0;
+        let is_rung = || post.wait(Some(std::time::Duration::ZERO), &mut [0; Epoll::KEYS]) > 0;
         one.send(&[IoSlice::new(b"x")]).unwrap();
         assert!(!is_rung());
         other.lie_down();
@@ -349,7 +349,7 @@ mod tests {
         let (one, other) = pair();
         let byte = |at: usize| (at % 251) as u8;
         let sends = thread::spawn(move || {
-            let post = Post::new().unwrap();
+            let post = Epoll::new().unwrap();
             post.add(one.bell(), 0).unwrap();
             let all: Vec<u8> = (0..TOTAL).map(byte).collect();
             let (mut sent, mut piece) = (0, 1);
@@ -360,7 +360,7 @@ mod tests {
                     Err(_) => {
                         one.lie_down();
                         if !one.has_room() {
-                            post.wait(None, &mut [0; Post::KEYS]);
+                            post.wait(None, &mut [0; Epoll::KEYS]);
                         }
                         one.wake_up();
                     }
@@ -369,7 +369,7 @@ mod tests {
             }
             one
         });
-        let post = Post::new().unwrap();
+        let post = Epoll::new().unwrap();
         post.add(other.bell(), 0).unwrap();
         post.set(other.bell(), Interest::Bytes, 0).unwrap();
         let (mut got, mut bytes) = (0, vec![0; 10_007]);
@@ -382,7 +382,7 @@ mod tests {
                 Err(_) => {
                     other.lie_down();
                     if !other.has_something() {
-                        post.wait(None, &mut [0; Post::KEYS]);
+                        post.wait(None, &mut [0; Epoll::KEYS]);
                     }
                     other.wake_up();
                 }

@@ -300,7 +300,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathomp_sys::wire::Wire;
+    use fathomp_sys::polling::NonblockingSocket;
     use proptest::prelude::*;
     use std::io::Write;
     use std::os::unix::net::UnixStream;
@@ -308,7 +308,7 @@ mod tests {
     const BYTES_MAX: usize = 1 << 20;
 
     fn connection(stream: UnixStream) -> Connection {
-        Connection::Socket(Wire::new(stream.into()))
+        Connection::Socket(NonblockingSocket::new(stream.into()))
     }
 
     fn pair() -> (Connection, Connection) {

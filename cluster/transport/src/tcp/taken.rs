@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::handover::{FromAgent, Hosts, PACKET_BYTES_MAX, ToAgent};
 use super::pipe::{Pipes, Side};
 use fathomp_sys::packets::Packets;
-use fathomp_sys::wire::Wire;
+use fathomp_sys::polling::NonblockingSocket;
 use fathomp_types::NodeId;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -102,9 +102,11 @@ impl SoFar {
                 self.processors = Some(processors);
                 return Ok(());
             }
-            (FromAgent::Wire { mine, peer }, Some(stream)) => {
-                (mine, peer, Connection::Socket(Wire::new(stream)))
-            }
+            (FromAgent::Wire { mine, peer }, Some(stream)) => (
+                mine,
+                peer,
+                Connection::Socket(NonblockingSocket::new(stream)),
+            ),
             (FromAgent::Pipe { mine, peer, number }, Some(bell)) => {
                 let pipes = self.pipes.as_ref().ok_or_else(nonsense)?;
                 let pipe = pipes.end(number, Side::Program, bell);

@@ -6,24 +6,24 @@
 //! The service thread sleeps at the outer post, where the inner one counts only while no thread
 //! of the program looks: what arrives wakes the thread that waits for it and no other.
 
-use fathomp_sys::wire::{Bell, Interest, Post, Wire};
+use fathomp_sys::polling::{Epoll, EventFd, Interest, NonblockingSocket};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Keys that are no connection's.
-const BELL: u32 = u32::MAX;
+const EVENT: u32 = u32::MAX;
 const INNER: u32 = u32::MAX - 1;
 
 /// Where a node's threads wait for connections.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    inner: Post,
-    outer: Post,
+    inner: Epoll,
+    outer: Epoll,
     /// Wakes the thread at the inner post, and the one at the outer.
-    inner_bell: Bell,
-    outer_bell: Bell,
+    inner_event: EventFd,
+    outer_event: EventFd,
     /// Threads of the program that look at the connections, at the inner post or awake.
     looking: Mutex<u32>,
     /// A thread has the inner post for itself, and whether it sleeps there.
@@ -37,16 +37,16 @@ impl Waiting {
     /// # Errors
     /// If the system refuses.
     pub(super) fn new() -> io::Result<Self> {
-        let (inner, outer) = (Post::new()?, Post::new()?);
-        let (inner_bell, outer_bell) = (Bell::new()?, Bell::new()?);
-        inner.add_bell(&inner_bell, BELL)?;
-        outer.add_bell(&outer_bell, BELL)?;
+        let (inner, outer) = (Epoll::new()?, Epoll::new()?);
+        let (inner_event, outer_event) = (EventFd::new()?, EventFd::new()?);
+        inner.add_event(&inner_event, EVENT)?;
+        outer.add_event(&outer_event, EVENT)?;
         inner.add_to(&outer, Interest::Bytes, INNER)?;
         Ok(Self {
             inner,
             outer,
-            inner_bell,
-            outer_bell,
+            inner_event,
+            outer_event,
             looking: Mutex::new(0),
             taken: AtomicBool::new(false),
             asleep: AtomicBool::new(false),
@@ -57,24 +57,24 @@ impl Waiting {
     ///
     /// # Errors
     /// If the system refuses.
-    pub(super) fn add(&self, wire: &Wire, key: u16) -> io::Result<()> {
+    pub(super) fn add(&self, wire: &NonblockingSocket, key: u16) -> io::Result<()> {
         self.inner.add(wire, key.into())
     }
 
     /// What of a connection is waited for.
-    pub(super) fn set(&self, wire: &Wire, interest: Interest, key: u16) {
+    pub(super) fn set(&self, wire: &NonblockingSocket, interest: Interest, key: u16) {
         // It fails for one that was removed, of which nothing is wanted any more.
         let _ = self.inner.set(wire, interest, key.into());
     }
 
     /// A connection is not waited for any more.
-    pub(super) fn remove(&self, wire: &Wire) {
+    pub(super) fn remove(&self, wire: &NonblockingSocket) {
         self.inner.remove(wire);
     }
 
     /// Calls `each` with the connections of which the kernel knows that there is something.
     pub(super) fn ready(&self, mut each: impl FnMut(u16)) {
-        let mut keys = [0; Post::KEYS];
+        let mut keys = [0; Epoll::KEYS];
         let count = self.inner.wait(Some(Duration::ZERO), &mut keys);
         for key in &keys[..count] {
             if let Ok(key) = u16::try_from(*key) {
@@ -112,7 +112,7 @@ impl Waiting {
             self.lead_to_outer(Interest::Bytes);
             rest();
             if left_over() {
-                self.outer_bell.ring();
+                self.outer_event.raise();
             }
         }
     }
@@ -135,10 +135,10 @@ impl Waiting {
     ) {
         self.alone(rest);
         if may_sleep() {
-            self.outer.wait(timeout, &mut [0; Post::KEYS]);
+            self.outer.wait(timeout, &mut [0; Epoll::KEYS]);
             self.alone(work);
         }
-        self.outer_bell.still();
+        self.outer_event.clear();
     }
 
     /// Says something to the connections if no thread of the program looks at them, or is about
@@ -168,11 +168,11 @@ impl Waiting {
         rest();
         let sleeps = may_sleep();
         if sleeps {
-            self.inner.wait(timeout, &mut [0; Post::KEYS]);
+            self.inner.wait(timeout, &mut [0; Epoll::KEYS]);
         }
         work(sleeps);
         self.asleep.store(false, Ordering::Relaxed);
-        self.inner_bell.still();
+        self.inner_event.clear();
         self.taken.store(false, Ordering::Release);
         true
     }
@@ -181,27 +181,27 @@ impl Waiting {
     pub(super) fn rouse(&self) {
         fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) {
-            self.inner_bell.ring();
+            self.inner_event.raise();
         }
     }
 
     /// Wakes the service thread.
     pub(super) fn rouse_service(&self) {
-        self.outer_bell.ring();
+        self.outer_event.raise();
     }
 
     /// Wakes all.
     pub(super) fn rouse_all(&self) {
         self.rouse();
-        self.outer_bell.ring();
+        self.outer_event.raise();
     }
 
     /// Wakes whoever is there to handle what has come by another way.
     pub(super) fn call(&self) {
         fence(Ordering::SeqCst);
         match self.asleep.load(Ordering::Relaxed) {
-            true => self.inner_bell.ring(),
-            false => self.outer_bell.ring(),
+            true => self.inner_event.raise(),
+            false => self.outer_event.raise(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fathomp_analysis::testing::{Script, Work};
 use fathomp_analysis::{
-    Analysis, BarrierWaitCauses, Crowd, Decided, Decider, Options, State, analyse,
+    Analysis, BarrierWaitCauses, Decided, Decider, Options, Oversubscription, State, analyse,
 };
 use fathomp_diagnosis::{Basis, Cause, Diagnosis, Input, Kind, diagnose};
 use fathomp_predict::machine::{Bandwidth, Machine};
@@ -290,7 +290,7 @@ fn threads_that_alone_flush_to_zero_are_named() {
 #[test]
 fn a_crowd_explains_what_its_threads_wait_for() {
     let mut analysis = regions(&[Work::compute(1_000_000), Work::compute(3_000_000)], 10);
-    analysis.crowds.push(Crowd {
+    analysis.crowds.push(Oversubscription {
         processors: 1,
         first: Some(3),
         threads: 2,

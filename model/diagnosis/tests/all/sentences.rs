@@ -1,7 +1,9 @@
 //! Whatever the facts, sentences are consistent with them.
 
 use fathomp_analysis::testing::demo;
-use fathomp_analysis::{Analysis, Crowd, Options, PieceKind, Pieces, State, Times, analyse};
+use fathomp_analysis::{
+    Analysis, Options, Oversubscription, PieceKind, Pieces, State, Times, analyse,
+};
 use fathomp_diagnosis::{Cause, Input, Kind, diagnose};
 use fathomp_predict::Prediction;
 use fathomp_trace::model::{Pace, PieceTimes};
@@ -36,7 +38,7 @@ prop_compose! {
             after: PieceTimes { usual_ns: c, dense_ns: d, uneven },
         });
         analysis.crowds = crowd
-            .map(|(processors, more, ready, bound)| Crowd {
+            .map(|(processors, more, ready, bound)| Oversubscription {
                 processors,
                 first: bound.then_some(0),
                 threads: processors + more,

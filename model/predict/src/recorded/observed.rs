@@ -1,7 +1,7 @@
 //! What one run says about a region.
 
-use super::granules::Granules;
-use super::leaning::Leaning;
+use super::chunk_granularity::ChunkGranularity;
+use super::imbalance_evidence::ImbalanceEvidence;
 
 /// What one run says about a region; times are means over the team's threads
 /// in nanoseconds and add up to `time`.
@@ -39,9 +39,9 @@ pub(crate) struct Observed {
     /// Relative standard deviation of the time from run to run.
     pub(crate) noise: f64,
     /// What its threads say about the cause of waiting.
-    pub(crate) leaning: Leaning,
+    pub(crate) evidence: ImbalanceEvidence,
     /// Pieces the work comes in.
-    pub(crate) granules: Granules,
+    pub(crate) granularity: ChunkGranularity,
 }
 
 impl Observed {
@@ -88,8 +88,8 @@ impl Observed {
             barriers: self.barriers + other.barriers,
             chunks: self.chunks + other.chunks,
             noise: part(self.noise, other.noise),
-            leaning: self.leaning.and(other.leaning),
-            granules: Granules::default(),
+            evidence: self.evidence.and(other.evidence),
+            granularity: ChunkGranularity::default(),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Recordings of one program, sorted by thread count and reduced to what the
 //! model needs.
 
+use super::chunk_granularity::ChunkGranularity;
 use super::error::PredictError;
-use super::granules::Granules;
-use super::leaning::Leaning;
+use super::imbalance_evidence::ImbalanceEvidence;
 use super::observed::Observed;
-use fathomp_analysis::{Analysis, Crowd, Decider, Disturbance, Region, State, Taken, Times};
+use fathomp_analysis::{
+    Analysis, Decider, Disturbance, Oversubscription, Region, State, Taken, Times,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Relative standard deviation of a single run's time on a steady machine.
@@ -27,7 +29,7 @@ pub(crate) struct Run<'a> {
     /// Time outside all regions in which it was blocked.
     pub(crate) serial_blocked: f64,
     /// Its own threads shared processors.
-    pub(crate) crowd: Option<Crowd>,
+    pub(crate) crowd: Option<Oversubscription>,
     /// Outermost regions by key.
     pub(crate) regions: BTreeMap<String, Observed>,
 }
@@ -126,10 +128,10 @@ impl<'a> Runs<'a> {
         for analysis in analyses {
             let mut run = Run::new(analysis, &mut warnings);
             for (key, observed) in &mut run.regions {
-                if observed.granules.is_unknown()
-                    && let Some(granules) = shapes.get(key)
+                if observed.granularity.is_unknown()
+                    && let Some(granularity) = shapes.get(key)
                 {
-                    observed.granules = *granules;
+                    observed.granularity = *granularity;
                 }
             }
             groups.entry(threads_of(analysis)).or_default().push(run);
@@ -318,12 +320,12 @@ impl<'a> Run<'a> {
 }
 
 /// Pieces of work by region, as far as rehearsals show them.
-fn shapes(rehearsals: &[&Analysis], program: &str) -> BTreeMap<String, Granules> {
+fn shapes(rehearsals: &[&Analysis], program: &str) -> BTreeMap<String, ChunkGranularity> {
     let same = rehearsals.iter().filter(|one| one.program.name == program);
     let regions = same.flat_map(|one| &one.regions);
     regions
-        .map(|region| (region.key.clone(), Granules::of(&region.work)))
-        .filter(|(_, granules)| !granules.is_unknown())
+        .map(|region| (region.key.clone(), ChunkGranularity::of(&region.work)))
+        .filter(|(_, granularity)| !granularity.is_unknown())
         .collect()
 }
 
@@ -331,12 +333,12 @@ fn shapes(rehearsals: &[&Analysis], program: &str) -> BTreeMap<String, Granules>
 /// than there are processors: application threads that encounter regions at the same
 /// time, nested teams, or threads bound to fewer processors; or a quota that held them
 /// back.
-fn crowd_of(analysis: &Analysis) -> Option<Crowd> {
+fn crowd_of(analysis: &Analysis) -> Option<Oversubscription> {
     let throttled = analysis.program.throttled_ns.unwrap_or(0) as f64;
     if let Some(quota) = analysis.program.quota_processors
         && throttled >= 0.02 * analysis.wall_ns as f64
     {
-        return Some(Crowd {
+        return Some(Oversubscription {
             processors: quota.ceil().clamp(1.0, f64::from(u32::MAX)) as u32,
             first: None,
             threads: threads_of(analysis),
@@ -437,8 +439,8 @@ fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
         barriers: executions + explicit / team,
         chunks: region.chunks as f64,
         noise: scatter.clamp(0.002, 0.2),
-        leaning: Leaning::of(&region.unevenness),
-        granules: Granules::of(&region.work),
+        evidence: ImbalanceEvidence::of(&region.unevenness),
+        granularity: ChunkGranularity::of(&region.work),
     }
 }
 

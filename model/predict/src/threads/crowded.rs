@@ -2,10 +2,10 @@
 //! than there are processors.
 
 use crate::recorded::{Group, Runs};
-use fathomp_analysis::{Crowd, ProgramFacts};
+use fathomp_analysis::{Oversubscription, ProgramFacts};
 
 /// The crowd in the runs with the most threads that the processors have room for.
-pub(crate) fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
+pub(crate) fn crowd(runs: &Runs<'_>, present: u32) -> Option<Oversubscription> {
     let (groups, _) = fitting(&runs.groups, present);
     groups.last()?.typical_run().crowd
 }
@@ -13,7 +13,7 @@ pub(crate) fn crowd(runs: &Runs<'_>, present: u32) -> Option<Crowd> {
 /// The number of threads, as the program is given them, below which nothing changes: if
 /// its application threads fill the processors even with one thread in each team, that
 /// is the fewest measured. Nested teams may shrink together.
-pub(crate) fn fewest(crowd: &Crowd, groups: &[Group<'_>]) -> u32 {
+pub(crate) fn fewest(crowd: &Oversubscription, groups: &[Group<'_>]) -> u32 {
     let (Some(few), Some(most)) = (groups.first(), groups.last()) else {
         return 1;
     };

@@ -4,7 +4,7 @@
 //! a change of meaning raises [`VERSION`].
 
 use super::terms::{Term, Terms};
-use fathomp_analysis::Crowd;
+use fathomp_analysis::Oversubscription;
 use serde::Serialize;
 
 /// Name of the schema in JSON.
@@ -31,7 +31,7 @@ pub struct Prediction {
     pub cores_present: u32,
     /// The program's own threads share processors already with as many threads as were
     /// measured; then no more is predicted than that more of them change nothing.
-    pub crowd: Option<Crowd>,
+    pub crowd: Option<Oversubscription>,
     /// Measured runs, by thread count.
     pub measured: Vec<Measured>,
     /// The program's time at each thread count asked for, ascending.

@@ -3,7 +3,7 @@
 use super::outcome::{Dominating, Point};
 use super::terms::Term;
 use crate::recorded::Group;
-use fathomp_analysis::Crowd;
+use fathomp_analysis::Oversubscription;
 
 /// A duration with three digits and a fitting unit.
 pub(crate) fn duration(ns: f64) -> String {
@@ -150,7 +150,7 @@ pub(crate) fn program(point: &Point) -> String {
 }
 
 /// Why a program whose own threads share processors is not predicted for more.
-pub(crate) fn crowded(crowd: &Crowd) -> String {
+pub(crate) fn crowded(crowd: &Oversubscription) -> String {
     format!(
         "Its {} {} {} already, so more threads are taken to change nothing.",
         threads(crowd.threads),

@@ -271,7 +271,7 @@ fn application_threads_that_fill_the_processors_do_so_with_smaller_teams() {
     script.region(0x100, &[5_000_000, 5_000_000].map(Work::compute));
     let mut analysis = facts(&script.build());
     analysis.program.machine.cpus_allowed = vec![0, 1];
-    analysis.crowds.push(fathomp_analysis::Crowd {
+    analysis.crowds.push(fathomp_analysis::Oversubscription {
         processors: 1,
         first: Some(0),
         threads: 4,

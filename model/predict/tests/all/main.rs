@@ -1,7 +1,7 @@
 //! What is predicted, from recordings and from published counts.
 
 mod answers;
-mod leanings;
+mod imbalance_evidence;
 mod peace;
 mod recovery;
 mod sdp;

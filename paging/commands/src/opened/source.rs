@@ -1,6 +1,6 @@
 //! A paging recording as the analysis reads it.
 
-use fathomp_analysis::Axis;
+use fathomp_analysis::TimeAlignment;
 use fathomp_paging::reader::{Recording, VisitError};
 use fathomp_paging::{Interval, Mark, Task, TaskId};
 use fathomp_skyline::Source;
@@ -11,13 +11,13 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Recorded {
     recording: Recording,
     /// Regions and barriers by name; none of a program without OpenMP.
-    axis: Option<Axis>,
+    axis: Option<TimeAlignment>,
     /// What was not understood, by the place of the task.
     problems: Mutex<BTreeMap<usize, Vec<String>>>,
 }
 
 impl Recorded {
-    pub(super) fn new(recording: Recording, axis: Option<Axis>) -> Self {
+    pub(super) fn new(recording: Recording, axis: Option<TimeAlignment>) -> Self {
         Self {
             recording,
             axis,

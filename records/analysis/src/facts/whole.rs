@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Threads that had to share processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Crowd {
+pub struct Oversubscription {
     /// Processors they might run on.
     pub processors: u32,
     /// The first of these, if the threads were bound to them; none for the whole

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use fathomp_abi_tests::run::{self, Limits};
-use fathomp_analysis::{Axis, AxisClock, AxisThread, axis};
+use fathomp_analysis::{AxisClock, AxisThread, TimeAlignment, axis};
 use fathomp_launch::{Cluster, Inherit, OpenMp, Plan, Protocol, Recorder};
 use fathomp_paging::setup::{Setup, Writer};
 use fathomp_paging::{Counter, DIRECTORY, Mark, MarkKind, PagingMeta, Task, reader as paging};
@@ -37,7 +37,7 @@ fn fail(error: impl std::fmt::Display) -> Failed {
 struct Run {
     regions: Recording,
     paging: paging::Recording,
-    axis: Axis,
+    axis: TimeAlignment,
     /// The files, which are read when they are needed.
     _place: TempDir,
 }

@@ -6,7 +6,7 @@ use fathomp_omp::cluster::is_order;
 use fathomp_omp::cluster::tasks::is_letter;
 use fathomp_protocols::message::{Control, Message, PageCopy, Request, Term};
 use fathomp_protocols::{
-    Change, ChangeKind, Content, Diff, Interval, LockId, Notice, PageRange, PageSet,
+    Change, ChangeKind, Content, Diff, Interval, LockId, PageRange, PageSet, WriteNotice,
 };
 use fathomp_transport::local::foreign::receive;
 use fathomp_types::{NodeId, PAGE_BYTES, PageId, ThreadId};
@@ -139,7 +139,7 @@ fn decoded(input: &[u8]) -> Said {
 
 fn controls() -> Vec<Control> {
     let pages = [1, 2, 3, 700_000].map(PageId).into_iter().collect();
-    let notice = Notice {
+    let notice = WriteNotice {
         foreseen: false,
         first: true,
         late: false,

@@ -72,7 +72,7 @@ impl<P: Protocol<Blob>> World<'_, P> {
             return false;
         }
         let (driver, _) = self.at(node);
-        driver.protocol().postpones(address.page())
+        driver.protocol().batches_atomics(address.page())
     }
 
     /// A thread adds to a byte, and goes on at once.

@@ -313,7 +313,7 @@ impl<P: Protocol<Small>> Turn<'_, P> {
     fn add(&mut self, at: (usize, usize), place: Place, add: u8) -> Result<(), Problem> {
         let (page, step) = (place.id(), Step::Add(place, add));
         let (driver, mut seat) = self.at(at.0);
-        if !driver.protocol().postpones(page) {
+        if !driver.protocol().batches_atomics(page) {
             return self.update(at, place, step);
         }
         let change = change(step, place.byte)?;

@@ -14,7 +14,7 @@ mod programs;
 mod wait;
 
 use cluster::Cluster;
-use fathomp_protocols::guess::{Guessing, Limits};
+use fathomp_protocols::heuristics::{Heuristics, Limits};
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_protocols::message::{Message, Term};
@@ -131,8 +131,8 @@ fn some_of<C>(numbers: &[usize], configs: Vec<C>) -> Vec<C> {
 }
 
 /// Guesses from habits that are formed at once.
-fn habits() -> Guessing {
-    Guessing::Habits(Limits {
+fn habits() -> Heuristics {
+    Heuristics::History(Limits {
         prefetch: 2,
         expect_writes: true,
         lease_after: 1,
@@ -149,7 +149,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
             watch_home: false,
             published_steps: true,
             loads_acquire: true,
-            guessing: Guessing::Nothing,
+            guessing: Heuristics::Nothing,
             log_max: 1024,
             ..home_config(program, number, areas)
         });
@@ -199,7 +199,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 hands_on: !sole_writers,
                 guessing: match sole_writers {
                     true => habits(),
-                    false => Guessing::Nothing,
+                    false => Heuristics::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if diffs_max == 0 { 1 } else { 1024 },
@@ -300,7 +300,7 @@ fn homeless_where_changes_are_postponed() {
                 hands_on: !sole_writers,
                 guessing: match sole_writers {
                     true => habits(),
-                    false => Guessing::Nothing,
+                    false => Heuristics::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
                 log_max: if diffs_max == 0 { 1 } else { 1024 },

@@ -2,7 +2,7 @@
 //! `FATHOMP_SIM_SEEDS=0..100000 cargo test --release -p fathomp-simulator --test seeds kinds`. The
 //! protocols are right whatever is guessed: also with answers drawn at random.
 
-use fathomp_protocols::guess::Guessing;
+use fathomp_protocols::heuristics::Heuristics;
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_simulator::{
@@ -86,7 +86,7 @@ fn home_based_where_changes_are_carried() {
 fn home_based_with_any_guesses_where_changes_are_carried() {
     home_based(Some(false), |config, random| {
         config.carries = true;
-        config.guessing = Guessing::Random(random.random());
+        config.guessing = Heuristics::Random(random.random());
     });
 }
 
@@ -110,7 +110,7 @@ fn home_based_where_locks_stay() {
         let mut config = random_home(&program, &mut random);
         (config.loads_acquire, config.keeps_locks) = (false, true);
         if random.random() {
-            config.guessing = Guessing::Random(random.random());
+            config.guessing = Heuristics::Random(random.random());
         }
         let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
         run_seed(seed, &program, network, &config, home, &mut random);
@@ -124,13 +124,13 @@ fn home_based_where_loads_acquire() {
 
 #[test]
 fn home_based_without_guesses() {
-    home_based(None, |config, _| config.guessing = Guessing::Nothing);
+    home_based(None, |config, _| config.guessing = Heuristics::Nothing);
 }
 
 #[test]
 fn home_based_with_any_guesses() {
     home_based(None, |config, random| {
-        config.guessing = Guessing::Random(random.random());
+        config.guessing = Heuristics::Random(random.random());
     });
 }
 
@@ -165,7 +165,7 @@ fn homeless_where_loads_acquire() {
 #[test]
 fn homeless_with_any_guesses() {
     homeless(None, |config, random| {
-        config.guessing = Guessing::Random(random.random());
+        config.guessing = Heuristics::Random(random.random());
     });
 }
 

@@ -4,12 +4,12 @@
 //! `FATHOMP_SIM_TRACE=1` tells what happened before a failure.
 
 use fathomp_protocols::Protocol;
-use fathomp_protocols::guess::{Guessing, Limits};
+use fathomp_protocols::heuristics::{Heuristics, Limits};
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_simulator::{
     Address, Blob, Network, Program, Shape, Step, add_own_threads, add_own_threads_anywhere,
-    add_updates, random_habits, random_home, random_homeless, random_network, random_program,
+    add_updates, random_heuristics, random_home, random_homeless, random_network, random_program,
     run_seed, seeds,
 };
 use fathomp_types::NodeId;
@@ -110,7 +110,7 @@ fn home_based_with_a_short_log() {
     for (own_threads, log_max) in all_with_short_logs() {
         let config = |program: &Program, random: &mut StdRng| home::Config {
             migrate: false,
-            guessing: Guessing::Habits(Limits {
+            guessing: Heuristics::History(Limits {
                 prefetch: random.random_range(0..5),
                 expect_writes: true,
                 lease_after: random.random_range(0..3),
@@ -228,7 +228,7 @@ fn home_based_where_pages_have_one_writer() {
     let config = |program: &Program, random: &mut StdRng| home::Config {
         loads_acquire: false,
         migrate: true,
-        guessing: Guessing::Habits(Limits {
+        guessing: Heuristics::History(Limits {
             prefetch: random.random_range(2..=6),
             expect_writes: true,
             lease_after: random.random_range(0..3),
@@ -254,7 +254,7 @@ const WRITTEN_AGAIN: Shape = Shape {
 fn home_based_where_pages_are_leased() {
     let config = |program: &Program, random: &mut StdRng| home::Config {
         loads_acquire: false,
-        guessing: Guessing::Habits(Limits {
+        guessing: Heuristics::History(Limits {
             prefetch: random.random_range(0..5),
             expect_writes: random.random(),
             lease_after: 1,
@@ -272,7 +272,7 @@ fn homeless_where_pages_have_one_writer() {
     let config = |program: &Program, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
-        guessing: random_habits(random),
+        guessing: random_heuristics(random),
         ..random_homeless(program, random)
     };
     for own_threads in ALL {

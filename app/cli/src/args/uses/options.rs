@@ -422,7 +422,7 @@ pub(super) const OPTIONS: &[Options] = &[
         &["live", "sample", "every_fault", "limit_bytes"],
         &[],
     ),
-    options(&["host-agent"], &["keeper"], &[]),
+    options(&["host-agent"], &["supervisor"], &[]),
     options(&["wire-floor"], &["samples", "here"], &[]),
     options(&["completions"], &["shell"], &[]),
     options(&["man"], &["directory"], &[]),

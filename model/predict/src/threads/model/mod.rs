@@ -12,7 +12,7 @@
 //! | imbalance | `(1 - 1/k) / k` | the same waits |
 //! | mutex, ordered | closed queues ([`queue`]) and `k - 1` (handing on takes longer) | waits for critical sections and locks; for one's turn |
 //! | overhead | prices of the machine x executions; without a machine constant, `1/k` and `log k` | the runtime's own time, barrier prices |
-//! | pieces | `W/k (ceil(n/k) k/n - 1)` for `n` pieces ([pieces](recorded::Granules)) | waits at barriers |
+//! | pieces | `W/k (ceil(n/k) k/n - 1)` for `n` pieces ([pieces](recorded::ChunkGranularity)) | waits at barriers |
 //! | I/O, communication, blocked | constant and `1/k` | time in these states |
 //! | oversubscription | see [`RegionModel::terms`] | processors |
 //!
@@ -21,7 +21,7 @@
 //! is their mean, and the interval draws one at a time, so it widens where
 //! they part company. What no mixture of shapes explains stays as a factor, by which
 //! the model meets what was measured ([`RegionModel::fit`]). What the threads of a region show about each other
-//! ([leaning](recorded::Leaning)) weighs serial code inside it against imbalance.
+//! ([evidence](recorded::ImbalanceEvidence)) weighs serial code inside it against imbalance.
 
 mod queue;
 mod region;

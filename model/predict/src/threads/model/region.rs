@@ -3,7 +3,7 @@
 use super::queue;
 use super::setting::{Choice, Setting};
 use crate::numeric::{Equation, Prior, dot, explain};
-use crate::recorded::{Granules, Leaning, Observed};
+use crate::recorded::{ChunkGranularity, ImbalanceEvidence, Observed};
 use crate::threads::terms::{Term, Terms};
 
 /// Uncertainty of each of its times when explanations are weighed. Noisy
@@ -13,10 +13,10 @@ fn sigma(observed: &Observed) -> f64 {
 }
 
 /// How much of what equal pieces would cost was waited, from 0 to 1.
-fn seen(granules: &Granules, points: &[(f64, Observed)]) -> f64 {
+fn seen(granularity: &ChunkGranularity, points: &[(f64, Observed)]) -> f64 {
     let (mut expected, mut seen) = (0.0, 0.0);
     for (_, observed) in points {
-        let cost = observed.work * granules.excess(observed.team);
+        let cost = observed.work * granularity.excess(observed.team);
         expected += cost;
         seen += cost.min(observed.waiting);
     }
@@ -74,7 +74,7 @@ pub(crate) struct RegionModel {
     blocked: Vec<f64>,
     /// Mean time without a processor.
     ready: f64,
-    granules: Granules,
+    granularity: ChunkGranularity,
     /// How much of what few pieces would cost was seen.
     granular: f64,
     /// (threads, logarithm of measured over modelled), ascending.
@@ -135,10 +135,13 @@ fn waiting_shapes(k: f64) -> Vec<f64> {
 
 /// Larger teams show more: the largest that leans either way has the word.
 fn waiting_priors(points: &[(f64, Observed)]) -> [Prior; 2] {
-    let leanings = points.iter().rev().map(|(_, o)| o.leaning);
-    match leanings.into_iter().find(|one| *one != Leaning::Open) {
-        Some(Leaning::Serial) => [Prior::Possible, Prior::Unlikely],
-        Some(Leaning::Imbalance) => [Prior::Unlikely, Prior::Possible],
+    let evidence = points.iter().rev().map(|(_, o)| o.evidence);
+    match evidence
+        .into_iter()
+        .find(|one| *one != ImbalanceEvidence::Open)
+    {
+        Some(ImbalanceEvidence::Serial) => [Prior::Possible, Prior::Unlikely],
+        Some(ImbalanceEvidence::Imbalance) => [Prior::Unlikely, Prior::Possible],
         _ => [Prior::Possible; 2],
     }
 }
@@ -245,11 +248,11 @@ impl RegionModel {
             chunks: o.chunks,
         };
         let observed = || points.iter().map(|(_, o)| o);
-        let granules = observed()
-            .map(|o| o.granules)
-            .rfind(|granules| !granules.is_unknown())
+        let granularity = observed()
+            .map(|o| o.granularity)
+            .rfind(|granularity| !granularity.is_unknown())
             .unwrap_or_default();
-        let granular = seen(&granules, points);
+        let granular = seen(&granularity, points);
         let mut fit = |shapes: &dyn Fn(&Observed) -> Vec<f64>,
                        value: &dyn Fn(&Observed) -> f64,
                        priors: &[Prior]| {
@@ -270,7 +273,7 @@ impl RegionModel {
         let waiting = fit(
             &|o| waiting_shapes(o.team),
             &|o| {
-                let uneven = granular * o.work * granules.excess(o.team);
+                let uneven = granular * o.work * granularity.excess(o.team);
                 (o.waiting - uneven - barrier_cost(o.barriers, o.team, setting)).max(0.0)
             },
             &waiting_priors(points),
@@ -332,7 +335,7 @@ impl RegionModel {
             communication,
             blocked,
             ready: last.ready,
-            granules,
+            granularity,
             granular,
             unexplained: Vec::new(),
             mutex,
@@ -454,7 +457,7 @@ impl RegionModel {
         );
         set(
             Term::Pieces,
-            self.granular * together * self.granules.excess(k),
+            self.granular * together * self.granularity.excess(k),
         );
         set(Term::Blocked, dot(&self.blocked, &transfer_shapes(k)));
         set(Term::Oversubscription, self.ready);
