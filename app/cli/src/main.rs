@@ -4,10 +4,10 @@
 mod args;
 mod calibrate;
 mod commands;
-mod evidence;
 mod hosts;
 mod launch;
 mod live;
+mod load;
 mod plan;
 mod recording;
 mod runtimes;
@@ -18,7 +18,7 @@ mod study;
 mod teams;
 
 use clap::FromArgMatches;
-use fathomp_console::{compare, failure, host, output, program, progress, voice};
+use fathomp_console::{compare, console, failure, host, output, program, progress};
 use fathomp_paging_commands as paging;
 use fathomp_types::text::one_line;
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             let is_said = failure.sentence.is_empty() || hosts::is_said_by_first(&failure);
             if !is_said {
-                voice::complain("", &one_line(&failure.sentence));
+                console::complain("", &one_line(&failure.sentence));
             }
             failure.code
         }

@@ -6,10 +6,10 @@
 
 pub mod args;
 pub mod compare;
+pub mod console;
 pub mod failure;
 pub mod host;
 pub mod launch;
 pub mod output;
 pub mod program;
 pub mod progress;
-pub mod voice;

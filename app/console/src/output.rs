@@ -1,8 +1,8 @@
 //! Files that the user asked for: never overwritten unasked, never left half
 //! written.
 
+use crate::console::Console;
 use crate::failure::Failure;
-use crate::voice::Voice;
 use fathomp_bench::output::PlotFile;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Write};
@@ -52,12 +52,12 @@ pub fn check_directory(directory: &Path, force: bool) -> Result<(), Failure> {
 }
 
 /// Writes data files and the commands that draw them into a directory.
-pub fn write_plots(directory: &Path, files: &[PlotFile], voice: Voice) -> Result<(), Failure> {
+pub fn write_plots(directory: &Path, files: &[PlotFile], console: Console) -> Result<(), Failure> {
     fs::create_dir_all(directory).map_err(|error| Failure::unwritable(directory, &error))?;
     for file in files {
         write_file(&directory.join(&file.name), file.text.as_bytes())?;
     }
-    voice.say(format!(
+    console.say(format!(
         "wrote {0}/plots.gp: draw with (cd {0} && gnuplot plots.gp)",
         directory.display()
     ));

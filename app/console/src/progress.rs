@@ -1,6 +1,6 @@
 //! A progress bar on a terminal, nothing elsewhere.
 
-use crate::voice::Voice;
+use crate::console::Console;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -12,12 +12,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Steps of a command that takes over a second.
 pub struct Progress {
     bar: ProgressBar,
-    voice: Voice,
+    console: Console,
 }
 
 /// Does `job`, a command's only step that may take long; see [`Progress::slowly`].
-pub fn slowly<T>(voice: Voice, doing: &str, job: impl FnOnce() -> T) -> T {
-    let progress = Progress::start(voice, 1);
+pub fn slowly<T>(console: Console, doing: &str, job: impl FnOnce() -> T) -> T {
+    let progress = Progress::start(console, 1);
     let done = progress.slowly(doing, job);
     progress.finish();
     done
@@ -25,8 +25,8 @@ pub fn slowly<T>(voice: Voice, doing: &str, job: impl FnOnce() -> T) -> T {
 
 impl Progress {
     /// A bar of `steps` steps on stderr, if somebody can see it there.
-    pub fn start(voice: Voice, steps: usize) -> Self {
-        let target = if voice.quiet {
+    pub fn start(console: Console, steps: usize) -> Self {
+        let target = if console.quiet {
             ProgressDrawTarget::hidden()
         } else {
             // Hides itself where stderr is not a terminal.
@@ -38,7 +38,7 @@ impl Progress {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, voice }
+        Self { bar, console }
     }
 
     /// Does `job`, which is what `doing` says. Where nobody sees the bar, that is said once
@@ -54,12 +54,12 @@ impl Progress {
     fn watch(&self, doing: &str) -> Sender<()> {
         self.bar.set_message(doing.to_owned());
         let (done, waits) = mpsc::channel();
-        let (bar, voice, doing) = (self.bar.clone(), self.voice, doing.to_owned());
+        let (bar, console, doing) = (self.bar.clone(), self.console, doing.to_owned());
         // It ends by itself soon after; without it nothing is said.
         let _ = thread::Builder::new().spawn(move || {
             let late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
             if late && bar.is_hidden() {
-                voice.say(format!("{doing}, which takes a while"));
+                console.say(format!("{doing}, which takes a while"));
             }
         });
         done

@@ -4,8 +4,8 @@
 use crate::simulate::{Known, Priced, numbers};
 use fathomp_access_trace::Accesses;
 use fathomp_console::args::ThreadList;
+use fathomp_console::console::Console;
 use fathomp_console::failure::Outcome;
-use fathomp_console::voice::Voice;
 use fathomp_launch::DIFF_MEMORY_MIB;
 use fathomp_predict::prices::{Cluster, PricesOf, Protocol};
 use fathomp_report::text::{Grid, duration};
@@ -54,7 +54,7 @@ struct Point {
 /// # Errors
 ///
 /// Fails if they cannot be read, or not be replayed there.
-pub fn forecast(asked: &Asked<'_>, cluster: &Cluster, voice: Voice) -> Outcome {
+pub fn forecast(asked: &Asked<'_>, cluster: &Cluster, console: Console) -> Outcome {
     let known = Known::read(asked.accesses, asked.sequential)?;
     let homeless_alone = cluster.home.is_none() && cluster.homeless.is_some();
     let protocol = asked.dsm.unwrap_or(match homeless_alone {
@@ -86,8 +86,8 @@ pub fn forecast(asked: &Asked<'_>, cluster: &Cluster, voice: Voice) -> Outcome {
         alone_is_measured: asked.sequential.is_some(),
         points,
     };
-    voice.result("fathomp.forecast", &forecast, || {
-        forecast.text(voice.width())
+    console.result("fathomp.forecast", &forecast, || {
+        forecast.text(console.width())
     })?;
     Ok(0)
 }

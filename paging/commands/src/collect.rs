@@ -5,9 +5,9 @@ use crate::args::Collect;
 use crate::plan::{key_of_environment, new_key};
 use crate::serve::{Service, serve};
 use fathomp_collector::{Host, HostSummary};
+use fathomp_console::console::Console;
 use fathomp_console::failure::{Failure, Outcome, exit};
 use fathomp_console::launch::StopSignalsBlocked;
-use fathomp_console::voice::Voice;
 use serde::Serialize;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ struct Answer<'a> {
 /// # Errors
 ///
 /// Fails if it cannot listen or write.
-pub fn collect(plan: &Collect, voice: Voice) -> Outcome {
+pub fn collect(plan: &Collect, console: Console) -> Outcome {
     match (&plan.live, &plan.listen) {
         (Some(live), _) => {
             let served = serve(&Service {
@@ -35,7 +35,7 @@ pub fn collect(plan: &Collect, voice: Voice) -> Outcome {
             // The launcher has been told why, and tells the user.
             Ok(served.map_or(exit::FAILED, |()| 0))
         }
-        (None, Some(address)) => listen(plan, address, voice),
+        (None, Some(address)) => listen(plan, address, console),
         (None, None) => Err(Failure::new(
             "where others are to send their records is missing: give --listen ADDRESS, such as --listen 0.0.0.0:4711",
         )
@@ -43,7 +43,7 @@ pub fn collect(plan: &Collect, voice: Voice) -> Outcome {
     }
 }
 
-fn listen(plan: &Collect, address: &str, voice: Voice) -> Outcome {
+fn listen(plan: &Collect, address: &str, console: Console) -> Outcome {
     let given = plan.key.clone().or_else(key_of_environment);
     let key = match &given {
         Some(key) => key.clone(),
@@ -59,16 +59,16 @@ fn listen(plan: &Collect, address: &str, voice: Voice) -> Outcome {
         Some(_) => "KEY".to_owned(),
         None => key,
     };
-    voice.say(format!(
+    console.say(format!(
         "listening at {}: on other machines, `fathomp record --paging --writer HOST:{} --key {shown} -- PROG`",
         host.address(),
         host.address().port()
     ));
     let summary = host.run(|| hold.is_asked_to_stop());
     for problem in &summary.problems {
-        voice.warn(problem);
+        console.warn(problem);
     }
-    voice.say(format!(
+    console.say(format!(
         "kept {} bytes of {} in {}: see `fathomp skyline {}`",
         summary.bytes,
         match summary.nodes {
@@ -78,12 +78,12 @@ fn listen(plan: &Collect, address: &str, voice: Voice) -> Outcome {
         plan.output.display(),
         plan.output.display()
     ));
-    if voice.json {
+    if console.json {
         let answer = Answer {
             recording: &plan.output,
             summary: &summary,
         };
-        voice.result("fathomp.collect", &answer, String::new)?;
+        console.result("fathomp.collect", &answer, String::new)?;
     }
     Ok(if summary.complete == 0 {
         exit::FAILED

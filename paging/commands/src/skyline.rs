@@ -2,9 +2,9 @@
 
 use crate::args::{Axis, Skyline};
 use crate::opened::Opened;
+use fathomp_console::console::{self, Console};
 use fathomp_console::failure::{Failure, Outcome};
 use fathomp_console::output;
-use fathomp_console::voice::{self, Voice};
 use fathomp_paging::setup::{TaskNumber, TaskRule};
 use fathomp_paging::{Activity, Counter, State, StateSet, Task, TaskId};
 use fathomp_paging_pages::{self as pages, MemoryCurve, PagingFacts, SkylineOptions};
@@ -48,7 +48,7 @@ struct Answer<'a> {
 /// # Errors
 ///
 /// Fails if it cannot be read, or what was asked for cannot be written.
-pub fn skyline(plan: &Skyline, voice: Voice) -> Outcome {
+pub fn skyline(plan: &Skyline, console: Console) -> Outcome {
     if let Some(file) = &plan.csv {
         output::check_file(file, plan.force)?;
     }
@@ -62,13 +62,13 @@ pub fn skyline(plan: &Skyline, voice: Voice) -> Outcome {
         .map(|rule| chosen(opened.tasks(), rule))
         .transpose()?;
     let paging = opened.facts(&settings(plan))?;
-    write_exports(plan, &paging, tasks.as_deref(), voice)?;
+    write_exports(plan, &paging, tasks.as_deref(), console)?;
     let gang = plan.gang.map(|wait| ask(&paging, wait.0)).transpose()?;
-    if voice.json {
+    if console.json {
         return answer(plan, &paging, gang.as_ref()).map(|()| 0);
     }
     let options = SkylineOptions {
-        width: voice.width(),
+        width: console.width(),
         glyphs: glyphs(),
         axis: match plan.axis {
             Axis::Wall => fathomp_skyline::Axis::Wall,
@@ -79,9 +79,9 @@ pub fn skyline(plan: &Skyline, voice: Voice) -> Outcome {
         tasks,
         published: plan.published,
     };
-    voice::print(&pages::skyline(&paging, &options))?;
+    console::print(&pages::skyline(&paging, &options))?;
     if let Some(gang) = &gang {
-        voice::print(&pages::gang(gang, options.width))?;
+        console::print(&pages::gang(gang, options.width))?;
     }
     Ok(0)
 }
@@ -205,7 +205,7 @@ fn write_exports(
     plan: &Skyline,
     paging: &PagingFacts,
     tasks: Option<&[TaskId]>,
-    voice: Voice,
+    console: Console,
 ) -> Result<(), Failure> {
     let is_asked = |id: &TaskId| tasks.is_some_and(|tasks| tasks.contains(id));
     let all = paging.analysis.tasks.iter().enumerate();
@@ -217,11 +217,11 @@ fn write_exports(
         output::stream_file(path, |out| {
             pages::skyline_csv(paging, &places, out).map_err(|error| Failure::of(&error))
         })?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
     }
     if let Some(directory) = &plan.gnuplot {
         let files = pages::skyline_gnuplot(paging, plan.state, &places);
-        output::write_plots(directory, &files, voice)?;
+        output::write_plots(directory, &files, console)?;
     }
     Ok(())
 }
@@ -232,7 +232,7 @@ fn answer(
     gang: Option<&gang::Answer>,
 ) -> Result<(), Failure> {
     let recording = &paging.recording;
-    voice::print_json(&Answer {
+    console::print_json(&Answer {
         analysis: &paging.analysis,
         recording: &plan.recording,
         program: &paging.program,

@@ -4,10 +4,10 @@
 use super::bench_parts::{QUICK, choice, column_name, compilers, programs};
 use super::{bench_dsm, bench_simulated};
 use crate::args::{Bench, Cluster, FormatArg, Net, ThreadList};
+use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
 use crate::progress::Progress;
-use crate::voice::{Voice, print};
 use crate::{host, output};
 use fathomp_bench::output as formats;
 use fathomp_bench::result::Document;
@@ -20,10 +20,10 @@ use fathomp_launch::Protocol;
 use fathomp_runtime::Unpacked;
 use std::path::Path;
 
-pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
+pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
     check_outputs(plan)?;
     match plan.dsm() {
-        Some(Ok(())) => return bench_dsm::bench(plan, voice),
+        Some(Ok(())) => return bench_dsm::bench(plan, console),
         Some(Err(what)) => {
             return Err(Failure::new(format!(
                 "bench dsm is measured in a way of its own and does not go with {what}: leave that out"
@@ -38,8 +38,8 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
         .with_code(exit::USAGE));
     }
     let documents = match plan.simulated.is_empty() {
-        true => measured(plan, voice)?,
-        false => bench_simulated::documents(plan, voice)?,
+        true => measured(plan, console)?,
+        false => bench_simulated::documents(plan, console)?,
     };
     let summary = summarise(&documents, plan.baseline.as_deref());
     if let Some(name) = plan
@@ -52,14 +52,14 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
             .iter()
             .map(|one| one.name.as_str())
             .collect();
-        voice.warn(format!(
+        console.warn(format!(
             "nothing is compared: \"{name}\" is not among several columns ({})",
             names.join(", ")
         ));
     }
-    write_outputs(plan, voice, &documents, &summary)?;
-    if voice.json {
-        voice.result("fathomp.bench.summary", &summary, String::new)?;
+    write_outputs(plan, console, &documents, &summary)?;
+    if console.json {
+        console.result("fathomp.bench.summary", &summary, String::new)?;
     } else if plan.format == FormatArg::Epcc {
         print(&fathomp_bench::epcc::text(&summary.epcc))?;
     } else if plan.format == FormatArg::Markdown {
@@ -80,9 +80,9 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
 }
 
 /// What programs take that are run.
-fn measured(plan: &Bench, voice: Voice) -> Result<Vec<Document>, Failure> {
+fn measured(plan: &Bench, console: Console) -> Result<Vec<Document>, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
-    let compilers = compilers(&plan.cc, &unpacked.cache, voice)?;
+    let compilers = compilers(&plan.cc, &unpacked.cache, console)?;
     let settings = settings(plan)?;
     let runtimes = runtimes(plan, &settings, &unpacked)?;
     let mut measurements = Vec::new();
@@ -91,7 +91,7 @@ fn measured(plan: &Bench, voice: Voice) -> Result<Vec<Document>, Failure> {
         let measurement = Plan::new(suite, &programs, &runtimes, &choice(plan), settings.clone())?;
         measurements.push(measurement);
     }
-    measure(&measurements, voice)
+    measure(&measurements, console)
 }
 
 fn settings(plan: &Bench) -> Result<Settings, Failure> {
@@ -202,9 +202,9 @@ fn nodes(
     }
 }
 
-fn measure(measurements: &[Plan], voice: Voice) -> Result<Vec<Document>, Failure> {
+fn measure(measurements: &[Plan], console: Console) -> Result<Vec<Document>, Failure> {
     let steps = measurements.iter().map(Plan::steps).sum();
-    let progress = Progress::start(voice, steps);
+    let progress = Progress::start(console, steps);
     let mut before = 0;
     let mut documents = Vec::new();
     for measurement in measurements {
@@ -234,13 +234,13 @@ fn check_outputs(plan: &Bench) -> Result<(), Failure> {
 
 fn write_outputs(
     plan: &Bench,
-    voice: Voice,
+    console: Console,
     documents: &[Document],
     summary: &Summary,
 ) -> Result<(), Failure> {
     let write = |path: &Path, text: &str| {
         output::write_file(path, text.as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
         Ok::<(), Failure>(())
     };
     if let Some(path) = &plan.output {
@@ -259,7 +259,7 @@ fn write_outputs(
         write(path, &page)?;
     }
     if let Some(directory) = &plan.gnuplot {
-        output::write_plots(directory, &formats::gnuplot(summary), voice)?;
+        output::write_plots(directory, &formats::gnuplot(summary), console)?;
     }
     Ok(())
 }

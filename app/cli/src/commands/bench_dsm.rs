@@ -3,11 +3,11 @@
 
 use super::bench_parts::QUICK;
 use crate::args::{Bench, Cluster, Net, ThreadCount, ThreadList};
+use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
 use crate::launch::{self, told_alone};
 use crate::progress::Progress;
-use crate::voice::{Voice, print};
 use crate::{host, output};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::floors::{self, Built, Document, Extent, Ground, Nodes, OnHosts, WireFloor};
@@ -24,7 +24,7 @@ const SIZES: (u32, u32) = (512, 256);
 /// The same for a first look.
 const QUICK_SIZES: (u32, u32) = (128, 64);
 
-pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
+pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
     let unpacked = fathomp_runtime::unpack()?;
     let name = plan.cc.first().map_or("gcc", String::as_str);
     let compiler = Compiler::find(name, &unpacked.cache)?;
@@ -36,16 +36,16 @@ pub(super) fn bench(plan: &Bench, voice: Voice) -> Outcome {
     let built = floors::build(&compiler, &unpacked.cache)?;
     let extent = extent(plan);
     let document = match (Across::of(&plan.on)?, plan.net) {
-        (Some(across), _) => over_hosts(plan, &across, &built, extent, voice)?,
-        (None, Some(net)) => over_emulated(plan, net, (&unpacked, &built), extent, voice)?,
-        (None, None) => on_this_machine(plan, &unpacked, &built, extent, voice)?,
+        (Some(across), _) => over_hosts(plan, &across, &built, extent, console)?,
+        (None, Some(net)) => over_emulated(plan, net, (&unpacked, &built), extent, console)?,
+        (None, None) => on_this_machine(plan, &unpacked, &built, extent, console)?,
     };
     let json = serde_json::to_string_pretty(&document)? + "\n";
     if let Some(path) = &plan.output {
         output::write_file(path, json.as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
     }
-    print(&match voice.json {
+    print(&match console.json {
         true => json,
         false => floors::table(&document),
     })?;
@@ -75,7 +75,7 @@ fn over_hosts(
     across: &Across,
     built: &Built,
     extent: Extent,
-    voice: Voice,
+    console: Console,
 ) -> Result<Document, Failure> {
     let on_nodes = |program: &Path, nodes: Nodes| {
         across.run(
@@ -109,7 +109,7 @@ fn over_hosts(
         hosts: across.count(),
         nodes: &sizes,
     };
-    let progress = Progress::start(voice, floors::steps_on_hosts(extent, sizes.len()));
+    let progress = Progress::start(console, floors::steps_on_hosts(extent, sizes.len()));
     let document = floors::measure_on_hosts(&built.prices, &ground, extent, |step| {
         progress.at(step.done, step.what);
     })?;
@@ -123,7 +123,7 @@ fn over_emulated(
     net: Net,
     (unpacked, built): (&Unpacked, &Built),
     extent: Extent,
-    voice: Voice,
+    console: Console,
 ) -> Result<Document, Failure> {
     let cluster = Cluster {
         dsm: plan.dsm,
@@ -162,7 +162,7 @@ fn over_emulated(
         hosts: most,
         nodes: &sizes,
     };
-    let progress = Progress::start(voice, floors::steps_on_hosts(extent, sizes.len()));
+    let progress = Progress::start(console, floors::steps_on_hosts(extent, sizes.len()));
     let document = floors::measure_on_hosts(&built.prices, &ground, extent, |step| {
         progress.at(step.done, step.what);
     })?;
@@ -176,7 +176,7 @@ fn on_this_machine(
     unpacked: &Unpacked,
     built: &Built,
     extent: Extent,
-    voice: Voice,
+    console: Console,
 ) -> Result<Document, Failure> {
     let myself = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find fathomp's own program: {error}")))?;
@@ -215,7 +215,7 @@ fn on_this_machine(
         by_user: &by_user,
     };
     let processors = usize::try_from(host::usable_cpus()).unwrap_or(1);
-    let progress = Progress::start(voice, floors::steps(extent, processors));
+    let progress = Progress::start(console, floors::steps(extent, processors));
     let document = floors::measure(built, &ground, extent, |step| {
         progress.at(step.done, step.what);
     })?;

@@ -1,8 +1,8 @@
 //! What the ways to run benchmarks have in common: which programs, rows and names.
 
 use crate::args::Bench;
+use crate::console::Console;
 use crate::failure::Failure;
-use crate::voice::Voice;
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::run::Choice;
 use fathomp_bench::suite::{self, Program, SuiteName};
@@ -27,7 +27,7 @@ pub(super) fn choice(plan: &Bench) -> Choice {
 pub(super) fn compilers(
     named: &[String],
     cache: &Path,
-    voice: Voice,
+    console: Console,
 ) -> Result<Vec<Compiler>, Failure> {
     if !named.is_empty() {
         return named
@@ -40,7 +40,7 @@ pub(super) fn compilers(
         match Compiler::find(name, cache) {
             Ok(compiler) => found.push(compiler),
             Err(CompilerError::Missing(_)) => {}
-            Err(error) => voice.warn(Failure::of(&error).sentence),
+            Err(error) => console.warn(Failure::of(&error).sentence),
         }
     }
     if found.is_empty() {

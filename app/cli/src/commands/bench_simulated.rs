@@ -2,9 +2,9 @@
 
 use super::bench_parts::{choice, column_name, compilers, programs};
 use crate::args::{Bench, ThreadList};
+use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::progress::Progress;
-use crate::voice::Voice;
 use fathomp_bench::result::Document;
 use fathomp_bench::settings::Settings;
 use fathomp_bench::suite::{Row, SuiteName};
@@ -16,7 +16,7 @@ use fathomp_predict::prices::Cluster;
 use std::path::Path;
 
 /// A document for each cluster.
-pub(super) fn documents(plan: &Bench, voice: Voice) -> Result<Vec<Document>, Failure> {
+pub(super) fn documents(plan: &Bench, console: Console) -> Result<Vec<Document>, Failure> {
     if plan.suites() != [SuiteName::Mcbench] {
         return Err(usage(
             "--simulated knows what mcbench accesses, and nothing of other suites: ask for mcbench alone",
@@ -29,7 +29,7 @@ pub(super) fn documents(plan: &Bench, voice: Voice) -> Result<Vec<Document>, Fai
     let mut rows: Vec<Row> = Vec::new();
     for program in programs(
         SuiteName::Mcbench,
-        &compilers(&plan.cc, &cache, voice)?,
+        &compilers(&plan.cc, &cache, console)?,
         &cache,
     )? {
         program.add_rows_to(&mut rows);
@@ -39,7 +39,7 @@ pub(super) fn documents(plan: &Bench, voice: Voice) -> Result<Vec<Document>, Fai
         .map(|cluster| on(cluster, plan, &protocols, &rows))
         .collect();
     let plans = plans?;
-    let progress = Progress::start(voice, plans.iter().map(Plan::steps).sum());
+    let progress = Progress::start(console, plans.iter().map(Plan::steps).sum());
     let mut before = 0;
     let mut documents = Vec::new();
     for plan in &plans {

@@ -1,16 +1,16 @@
 //! `fathomp calibrate`: what constructs and memory cost on this machine.
 
 use crate::args::{Calibrate, Cluster, ThreadList};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
 use crate::progress::Progress;
-use crate::voice::Voice;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::{Cluster as Prices, Ends, Priced, Synchronisation};
 use std::fmt::Write as _;
 
-pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
+pub(super) fn calibrate(plan: &Calibrate, console: Console) -> Outcome {
     let threads = plan
         .threads
         .clone()
@@ -39,7 +39,7 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
     } else {
         0
     };
-    let progress = Progress::start(voice, threads.0.len() + cluster_steps);
+    let progress = Progress::start(console, threads.0.len() + cluster_steps);
     let calibrated = calibrate::machine(&unpacked, &threads.0, plan.recalibrate, |done| {
         progress.at(done, "measuring this machine");
     })?;
@@ -55,17 +55,17 @@ pub(super) fn calibrate(plan: &Calibrate, voice: Voice) -> Outcome {
     progress.finish();
     doubts.dedup();
     for doubt in doubts {
-        voice.warn(doubt);
+        console.warn(doubt);
     }
     let text = machine.to_json()? + "\n";
     if let Some(path) = &plan.output {
         output::write_file(path, text.as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
     }
-    if voice.json {
-        crate::voice::print(&text)?;
-    } else if !voice.quiet {
-        crate::voice::print(&table(&machine).map_err(Failure::from)?)?;
+    if console.json {
+        crate::console::print(&text)?;
+    } else if !console.quiet {
+        crate::console::print(&table(&machine).map_err(Failure::from)?)?;
     }
     Ok(0)
 }

@@ -1,8 +1,8 @@
 //! `fathomp completions`: a shell's script, made from the definition of the arguments.
 
 use crate::args::{Arguments, Completions};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
-use crate::voice::Voice;
 use clap::CommandFactory;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ struct Answer {
     script: String,
 }
 
-pub(super) fn completions(plan: Completions, voice: Voice) -> Outcome {
+pub(super) fn completions(plan: Completions, console: Console) -> Outcome {
     let mut script = Vec::new();
     let mut command = Arguments::command();
     let name = command.get_name().to_owned();
@@ -22,6 +22,6 @@ pub(super) fn completions(plan: Completions, voice: Voice) -> Outcome {
         script: String::from_utf8(script)
             .map_err(|_| Failure::new("the script is not UTF-8, which is a fault of fathomp"))?,
     };
-    voice.result("fathomp.completions", &answer, || answer.script.clone())?;
+    console.result("fathomp.completions", &answer, || answer.script.clone())?;
     Ok(0)
 }

@@ -1,10 +1,10 @@
 //! `fathomp predict --cluster`: what recorded accesses take on the nodes of a cluster.
 
 use crate::args::Predict;
-use crate::evidence;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
+use crate::load;
 use crate::recording;
-use crate::voice::Voice;
 use fathomp_analysis::Analysis;
 use fathomp_cluster_commands::Asked;
 use fathomp_predict::prices::Cluster;
@@ -28,7 +28,7 @@ pub(super) fn forecast(
     plan: &Predict,
     accesses: &[PathBuf],
     cluster: &Cluster,
-    voice: Voice,
+    console: Console,
 ) -> Outcome {
     let sequential = match &plan.sdp.sequential {
         Some(time) => Some(time.0),
@@ -40,7 +40,7 @@ pub(super) fn forecast(
         dsm: plan.sdp.dsm,
         at: plan.at.as_ref(),
     };
-    fathomp_cluster_commands::forecast(&asked, cluster, voice)
+    fathomp_cluster_commands::forecast(&asked, cluster, console)
 }
 
 /// The time of the recording with one thread that is given beside those of accesses, the shortest
@@ -48,7 +48,7 @@ pub(super) fn forecast(
 fn alone(plan: &Predict, accesses: &[PathBuf]) -> Result<Option<Duration>, Failure> {
     let others = plan.recordings.iter().filter(|one| !accesses.contains(one));
     let others: Vec<PathBuf> = others.cloned().collect();
-    let analyses = evidence::analyses(&others, None)?;
+    let analyses = load::analyses(&others, None)?;
     let threads = |one: &Analysis| one.program.threads_asked.unwrap_or(one.team_size);
     let alone = analyses.iter().filter(|one| threads(one) == 1);
     let shortest_ns = alone.map(|one| one.wall_ns).min();

@@ -1,9 +1,9 @@
 //! `fathomp man`: a manual page for each command, made from the definition of the arguments.
 
 use crate::args::{Arguments, Man, with_examples};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
 use crate::output::stream_file;
-use crate::voice::Voice;
 use clap::{Command, CommandFactory};
 use serde::Serialize;
 use std::fs;
@@ -14,7 +14,7 @@ struct Answer<'a> {
     pages: &'a [PathBuf],
 }
 
-pub(super) fn man(plan: &Man, voice: Voice) -> Outcome {
+pub(super) fn man(plan: &Man, console: Console) -> Outcome {
     fs::create_dir_all(&plan.directory)
         .map_err(|error| Failure::unwritable(&plan.directory, &error))?;
     let mut command = with_examples(Arguments::command()).disable_help_subcommand(true);
@@ -22,7 +22,7 @@ pub(super) fn man(plan: &Man, voice: Voice) -> Outcome {
     command.build();
     let mut pages = Vec::new();
     write_pages(&command, &plan.directory, &mut pages)?;
-    voice.result("fathomp.man", &Answer { pages: &pages }, || {
+    console.result("fathomp.man", &Answer { pages: &pages }, || {
         format!(
             "wrote {} pages into {}: read one with man {}\n",
             pages.len(),

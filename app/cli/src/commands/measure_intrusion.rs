@@ -2,12 +2,12 @@
 //! nothing is.
 
 use crate::args::Record;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
 use crate::launch::{self, Ended, Launch};
 use crate::paging::{self, IntrusionAsked, Runner};
 use crate::program::Program;
 use crate::recording::{self, Destination, Extras, Request, Streams, Subject, Teams};
-use crate::voice::Voice;
 use fathomp_runtime::Unpacked;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) fn measure_intrusion(
     rounds: u32,
     paging: &paging::Plan,
     (program, unpacked): (&Program, &Unpacked),
-    voice: Voice,
+    console: Console,
 ) -> Outcome {
     let asked = IntrusionAsked {
         rounds,
@@ -31,7 +31,7 @@ pub(super) fn measure_intrusion(
         program,
         unpacked,
     };
-    paging::measure_intrusion(&asked, program, &runs, voice)
+    paging::measure_intrusion(&asked, program, &runs, console)
 }
 
 /// What all runs share.

@@ -1,4 +1,4 @@
-//! One module per command. Each takes its plan and the voice to speak with.
+//! One module per command. Each takes its plan and the console to speak with.
 
 mod advise;
 mod bench;
@@ -31,14 +31,14 @@ mod versus;
 mod workload;
 
 use crate::args::{Arguments, Command, unused};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
-use crate::voice::Voice;
 use crate::{launch, paging};
 use clap::ArgMatches;
 
 /// Carries out what the user asked for.
 pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
-    let voice = Voice {
+    let console = Console {
         json: arguments.json,
         quiet: arguments.quiet,
     };
@@ -50,31 +50,31 @@ pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
     }
     launch::guard_programs();
     match arguments.command {
-        Command::Study(plan) => study::study(&plan, voice),
-        Command::Regions(plan) => regions::regions(&plan, voice),
-        Command::Advise(plan) => advise::advise_on(&plan, voice),
-        Command::Predict(plan) => predict::predict(&plan, voice),
-        Command::Simulate(plan) => fathomp_cluster_commands::simulate(&plan, voice),
-        Command::Scan(plan) => scan::scan(&plan, voice),
-        Command::Skyline(plan) => paging::skyline(&plan, voice),
-        Command::Report(plan) => report::report(&plan, voice),
-        Command::Bench(plan) => bench::bench(&plan, voice),
-        Command::Doctor => doctor::doctor(voice),
-        Command::Run(plan) => run::run(&plan, voice),
-        Command::Share(plan) => share::share(&plan, voice),
-        Command::Sharing(plan) => sharing::sharing(&plan, voice),
-        Command::Record(plan) => record::record(&plan, voice),
-        Command::Collect(plan) => paging::collect(&plan, voice),
-        Command::Calibrate(plan) => calibrate::calibrate(&plan, voice),
-        Command::Workload(plan) => workload::workload(&plan, voice),
-        Command::Completions(plan) => completions::completions(plan, voice),
-        Command::Man(plan) => man::man(&plan, voice),
+        Command::Study(plan) => study::study(&plan, console),
+        Command::Regions(plan) => regions::regions(&plan, console),
+        Command::Advise(plan) => advise::advise_on(&plan, console),
+        Command::Predict(plan) => predict::predict(&plan, console),
+        Command::Simulate(plan) => fathomp_cluster_commands::simulate(&plan, console),
+        Command::Scan(plan) => scan::scan(&plan, console),
+        Command::Skyline(plan) => paging::skyline(&plan, console),
+        Command::Report(plan) => report::report(&plan, console),
+        Command::Bench(plan) => bench::bench(&plan, console),
+        Command::Doctor => doctor::doctor(console),
+        Command::Run(plan) => run::run(&plan, console),
+        Command::Share(plan) => share::share(&plan, console),
+        Command::Sharing(plan) => sharing::sharing(&plan, console),
+        Command::Record(plan) => record::record(&plan, console),
+        Command::Collect(plan) => paging::collect(&plan, console),
+        Command::Calibrate(plan) => calibrate::calibrate(&plan, console),
+        Command::Workload(plan) => workload::workload(&plan, console),
+        Command::Completions(plan) => completions::completions(plan, console),
+        Command::Man(plan) => man::man(&plan, console),
         Command::HostAgent(plan) => host_agent::host_agent(plan),
         Command::ProgramGuard => {
             launch::guard();
             Ok(0)
         }
-        Command::WireFloor(plan) => crate::hosts::wire_floor(&plan, voice),
-        Command::RuntimePath => runtime_path::runtime_path(voice),
+        Command::WireFloor(plan) => crate::hosts::wire_floor(&plan, console),
+        Command::RuntimePath => runtime_path::runtime_path(console),
     }
 }

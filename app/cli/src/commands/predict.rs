@@ -3,10 +3,10 @@
 
 use super::forecast;
 use crate::args::{Fractions, Predict, Sdp, SdpModel};
-use crate::evidence::{self, Target};
+use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
-use crate::voice::{Voice, print};
+use crate::load::{self, Target};
 use fathomp_diagnosis::{Diagnosis, Soundness};
 use fathomp_predict::counts::Counted;
 use fathomp_predict::prices::Cluster;
@@ -16,31 +16,31 @@ use fathomp_predict::{Outcome as Predicted, Question};
 use fathomp_report::{Input, text};
 use std::path::Path;
 
-pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
+pub(super) fn predict(plan: &Predict, console: Console) -> Outcome {
     if plan.evaluating.evaluate || plan.evaluating.load.is_some() {
-        return super::evaluate::evaluate_on(plan, voice);
+        return super::evaluate::evaluate_on(plan, console);
     }
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
     if let Some(across) = Across::of(&plan.on)? {
         return answer(
-            &super::predict_hosts::validate(plan, &across, voice)?,
-            voice,
+            &super::predict_hosts::validate(plan, &across, console)?,
+            console,
             None,
         );
     }
     if plan.validate {
-        return answer(&beside_observed(plan)?, voice, None);
+        return answer(&beside_observed(plan)?, console, None);
     }
     if let Some(cluster) = &plan.sdp.cluster {
-        return on_cluster(plan, cluster, at, voice);
+        return on_cluster(plan, cluster, at, console);
     }
     let target = target(plan)?;
-    let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
+    let analyses = load::analyses(&plan.recordings, target.machine.as_ref())?;
     let soundness = Soundness::of(&analyses);
     if let Some(sentence) = soundness.broken {
         return Err(Failure::new(sentence));
     }
-    let predicted = evidence::predict(&analyses, &target, at)?;
+    let predicted = load::predict(&analyses, &target, at)?;
     let verdict = Input {
         analyses: &analyses,
         prediction: predicted.threads(),
@@ -48,20 +48,20 @@ pub(super) fn predict(plan: &Predict, voice: Voice) -> Outcome {
         ..Input::default()
     }
     .conclude(soundness);
-    answer(&predicted, voice, Some(&verdict.diagnosis))
+    answer(&predicted, console, Some(&verdict.diagnosis))
 }
 
 /// On a cluster, by replaying accesses where they were recorded, else by a published model.
-fn on_cluster(plan: &Predict, cluster: &Path, at: Vec<u32>, voice: Voice) -> Outcome {
+fn on_cluster(plan: &Predict, cluster: &Path, at: Vec<u32>, console: Console) -> Outcome {
     let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
     let accesses = forecast::with_accesses(plan);
     if !accesses.is_empty() {
-        return forecast::forecast(plan, &accesses, &cluster, voice);
+        return forecast::forecast(plan, &accesses, &cluster, console);
     }
     let model = plan.sdp.model.unwrap_or(SdpModel::SdpCrit);
-    let answered = answer(&by_published(plan, &cluster, model, at)?, voice, None);
+    let answered = answer(&by_published(plan, &cluster, model, at)?, console, None);
     if plan.sdp.model.is_none() {
-        voice.say(
+        console.say(
             "this is the published critical-path model: what was recorded by `fathomp record --nodes N --accesses` is replayed instead, which also knows what nodes wait for each other",
         );
     }
@@ -70,7 +70,7 @@ fn on_cluster(plan: &Predict, cluster: &Path, at: Vec<u32>, voice: Voice) -> Out
 
 fn target(plan: &Predict) -> Result<Target, Failure> {
     Ok(Target {
-        machine: evidence::machine(plan.machine.as_deref())?,
+        machine: load::machine(plan.machine.as_deref())?,
         cores: plan.cores,
     })
 }
@@ -87,14 +87,14 @@ fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
     });
     if let (Some(file), Some(priced)) = (&plan.sdp.counts, priced) {
         let counted = Counted::read(file).map_err(|error| Failure::of(&error))?;
-        return evidence::ask(&Question::ObservedCounts {
+        return load::ask(&Question::ObservedCounts {
             counted: &counted,
             priced,
         });
     }
     let target = target(plan)?;
-    let analyses = evidence::analyses(&plan.recordings, target.machine.as_ref())?;
-    evidence::compare(&analyses, &target, priced)
+    let analyses = load::analyses(&plan.recordings, target.machine.as_ref())?;
+    load::compare(&analyses, &target, priced)
 }
 
 /// A published model's answer.
@@ -109,7 +109,7 @@ fn by_published(
         SdpModel::SdpAgg => Model::Aggregate,
     };
     let asked = question(&plan.sdp, model, at)?;
-    evidence::ask(&Question::Published {
+    load::ask(&Question::Published {
         counted: &counted(plan)?,
         cluster,
         asked: &asked,
@@ -121,7 +121,7 @@ fn counted(plan: &Predict) -> Result<Counted, Failure> {
     if let Some(file) = &plan.sdp.counts {
         return Counted::read(file).map_err(|error| Failure::of(&error));
     }
-    let analyses = evidence::analyses(&plan.recordings, None)?;
+    let analyses = load::analyses(&plan.recordings, None)?;
     let analyses: Vec<_> = analyses.iter().collect();
     let sequential_ns = plan.sdp.sequential.map(|time| time.0.as_secs_f64() * 1e9);
     Counted::from_analyses(&analyses, sequential_ns).map_err(|error| Failure::of(&error))
@@ -147,12 +147,12 @@ fn question(plan: &Sdp, model: Model, at: Vec<u32>) -> Result<published::Questio
 }
 
 /// Answers carry their own schema and version. The diagnosis says why threads stop helping.
-fn answer(predicted: &Predicted, voice: Voice, diagnosis: Option<&Diagnosis>) -> Outcome {
-    if voice.json {
+fn answer(predicted: &Predicted, console: Console, diagnosis: Option<&Diagnosis>) -> Outcome {
+    if console.json {
         print(&(serde_json::to_string_pretty(predicted)? + "\n"))?;
         return Ok(0);
     }
-    let width = voice.width();
+    let width = console.width();
     print(&match predicted {
         Predicted::Threads(prediction) => {
             let none = Diagnosis::default();

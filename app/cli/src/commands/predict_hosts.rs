@@ -4,12 +4,12 @@
 use super::workload::Workshop;
 use crate::args::{Cluster, Predict};
 use crate::calibrate;
-use crate::evidence::{self, Target};
+use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::hosts::Across;
 use crate::launch::told_alone;
+use crate::load::{self, Target};
 use crate::progress::Progress;
-use crate::voice::Voice;
 use fathomp_analysis::Analysis;
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::floors;
@@ -44,7 +44,7 @@ enum Place {
 pub(super) fn validate(
     plan: &Predict,
     across: &Across,
-    voice: Voice,
+    console: Console,
 ) -> Result<Predicted, Failure> {
     let most = across.nodes();
     if most < 2 {
@@ -63,7 +63,7 @@ pub(super) fn validate(
     let sizes = calibrate::sizes(most);
     let rounds = plan.evaluating.repeat as usize;
     let each = sizes.len() + 1;
-    let progress = Progress::start(voice, (jobs.len() + 1) * each * (rounds + 1));
+    let progress = Progress::start(console, (jobs.len() + 1) * each * (rounds + 1));
     let (prices, mut doubts) = prices(plan, across, protocol, &progress)?;
     let run = Runs {
         directory,
@@ -105,14 +105,14 @@ pub(super) fn validate(
         }
     }
     progress.finish();
-    let counted = evidence::analyses(&counted, None)?;
+    let counted = load::analyses(&counted, None)?;
     let counted: Vec<_> = counted.iter().collect();
-    let mut observed = evidence::analyses(&observed, None)?;
+    let mut observed = load::analyses(&observed, None)?;
     let mut starts = BTreeMap::new();
     for (nodes, recordings) in empty {
         starts.insert(
             u32::from(nodes),
-            typical_ns(&evidence::analyses(&recordings, None)?),
+            typical_ns(&load::analyses(&recordings, None)?),
         );
     }
     doubts.extend(without_start(&mut observed, &starts)?);
@@ -127,7 +127,7 @@ pub(super) fn validate(
         machine: None,
         cores: None,
     };
-    let mut answer = evidence::compare(&observed, &target, Some(priced))?;
+    let mut answer = load::compare(&observed, &target, Some(priced))?;
     if let Predicted::Observed(validated) = &mut answer {
         validated.warnings.extend(doubts);
         let start = starts.values().max().copied().unwrap_or(0);

@@ -2,9 +2,10 @@
 
 use super::measure_intrusion::measure_intrusion;
 use crate::args::{Record, Size, ThreadCount};
+use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host::pace;
-use crate::hosts::{self, Crew, Gathered};
+use crate::hosts::{self, Gathered, Participants};
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::output;
 use crate::paging::{self, Curve, Group, Memory};
@@ -16,7 +17,6 @@ use crate::recording::{
 };
 use crate::runtimes::Watched;
 use crate::teams::{Chosen, Decided};
-use crate::voice::{Voice, complain};
 use fathomp_runtime::Unpacked;
 use fathomp_trace::drain::Observed;
 use fathomp_trace::writer::Existing;
@@ -73,7 +73,7 @@ struct Job<'a> {
     teams: Option<Decided>,
 }
 
-pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
+pub(super) fn record(plan: &Record, console: Console) -> Outcome {
     let paging = paging::Plan::new(&plan.paging)
         .map_err(|error| Failure::from(error).with_code(exit::USAGE))?;
     // What makes no sense all ranks find, before they meet.
@@ -85,26 +85,28 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     }
     match hosts::gather(&plan.on, &plan.program.command, plan.cluster.nodes)? {
         Gathered::Member(code) => return Ok(code),
-        Gathered::Crew(crew) => return on_hosts(plan, (paging, threads), crew, voice),
+        Gathered::Participants(participants) => {
+            return on_hosts(plan, (paging, threads), participants, console);
+        }
         Gathered::Alone => enough_nodes(plan, plan.cluster.nodes)?,
     }
     let program = program::examine(&plan.program.command)?;
-    hosts::tell_of_others(&program, voice);
+    hosts::tell_of_others(&program, console);
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
-        voice.warn(warning);
+        console.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     if let (Some(rounds), Some(paging)) = (plan.paging.measure_intrusion, &paging) {
-        let measured = measure_intrusion(plan, rounds, paging, (&program, &unpacked), voice);
+        let measured = measure_intrusion(plan, rounds, paging, (&program, &unpacked), console);
         return measured.map_err(launcher);
     }
     let runtime = Watched::prepare(&plan.runtime, &program, &unpacked)
         .map_err(|error| Failure::of(&error).with_code(exit::USAGE))?;
-    slowly(voice, "looking at the program's code", || {
+    slowly(console, "looking at the program's code", || {
         crate::plan::keep(&program);
     });
-    let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
+    let teams = Decided::prepare(&plan.teams, &program, console).map_err(launcher)?;
     let job = Job {
         plan,
         teams,
@@ -116,11 +118,16 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
     };
     let (recorded, curve) = match &plan.paging.memory {
         None => {
-            let one = job.run(&plan.output, None, Stdin::Inherit, Stdout::for_voice(voice));
+            let one = job.run(
+                &plan.output,
+                None,
+                Stdin::Inherit,
+                Stdout::for_voice(console),
+            );
             (one.map_err(launcher)?, None)
         }
         Some(limits) => {
-            let (recorded, curve) = with_less_memory(&job, &limits.0, voice).map_err(launcher)?;
+            let (recorded, curve) = with_less_memory(&job, &limits.0, console).map_err(launcher)?;
             (recorded, Some(curve))
         }
     };
@@ -137,21 +144,21 @@ pub(super) fn record(plan: &Record, voice: Voice) -> Outcome {
         watched: watched(&recorded.observed),
         paging,
         curve: curve.as_ref(),
-        teams: job.teams.map(|teams| teams.finish(voice)),
+        teams: job.teams.map(|teams| teams.finish(console)),
     };
-    tell(plan, left, voice)
+    tell(plan, left, console)
 }
 
 /// The same on several hosts.
 fn on_hosts(
     plan: &Record,
     (paging, threads): (Option<paging::Plan>, Option<ThreadCount>),
-    crew: Crew,
-    voice: Voice,
+    participants: Participants,
+    console: Console,
 ) -> Outcome {
-    enough_nodes(plan, crew.nodes())?;
+    enough_nodes(plan, participants.nodes())?;
     let program = program::examine(&plan.program.command)?;
-    let recorded = hosts::record(plan, (paging, threads), &program, crew, voice)?;
+    let recorded = hosts::record(plan, (paging, threads), &program, participants, console)?;
     let paging = recorded.paging.as_ref();
     let paged = paging.is_some_and(paging::Recorded::is_something);
     let left = Left {
@@ -164,7 +171,7 @@ fn on_hosts(
         curve: None,
         teams: None,
     };
-    tell(plan, left, voice)
+    tell(plan, left, console)
 }
 
 impl Job<'_> {
@@ -220,11 +227,11 @@ impl Job<'_> {
 fn with_less_memory(
     job: &Job<'_>,
     limits: &[u64],
-    voice: Voice,
+    console: Console,
 ) -> Result<(Recorded, Curve), Failure> {
     let mut memory = Memory::prepare()?;
     if !memory.swap {
-        voice.warn("this machine has no swap, so that under a limit only pages of files can make room: a program whose own data need more is killed; `fallocate -l 4G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile` makes some");
+        console.warn("this machine has no swap, so that under a limit only pages of files can make room: a program whose own data need more is killed; `fallocate -l 4G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile` makes some");
     }
     let output = &job.plan.output;
     // Kept outside the recording, which does not exist yet.
@@ -233,17 +240,17 @@ fn with_less_memory(
     let stdin = Stdin::for_several_runs(spool.path().to_owned());
     let seen = |recorded: &Recorded| (recorded.ended, recorded.page_ins);
     let first = |group: &Group| {
-        let stdout = Stdout::for_voice(voice);
+        let stdout = Stdout::for_voice(console);
         job.run(output, Some(group), stdin.for_run(true), stdout)
     };
     let first = memory.run(None, first, seen)?;
     for &limit in limits {
         let stopped = first.ended.interrupted.is_some() || memory.is_asked_to_stop();
         if stopped {
-            voice.warn("stopped: the remaining limits were not tried");
+            console.warn("stopped: the remaining limits were not tried");
             break;
         }
-        voice.say(format!("once more, with {} of memory", Size(limit)));
+        console.say(format!("once more, with {} of memory", Size(limit)));
         let directory = of_limit(output, limit)?;
         let again = |group: &Group| {
             let stdin = stdin.for_run(false);
@@ -298,20 +305,20 @@ fn enough_nodes(plan: &Record, nodes: u16) -> Result<(), Failure> {
 }
 
 /// Says what was recorded. The command's exit code.
-fn tell(plan: &Record, left: Left<'_>, voice: Voice) -> Outcome {
+fn tell(plan: &Record, left: Left<'_>, console: Console) -> Outcome {
     for problem in left.problems {
-        voice.warn(problem);
+        console.warn(problem);
     }
     let shown = plan.output.display();
     if left.records > 0 {
-        voice.say(format!(
+        console.say(format!(
             "recorded {} events{} in {shown}: see `fathomp regions {shown}`",
             left.records, left.watched,
         ));
     }
     if let Some(paging) = left.paging.filter(|paging| paging.is_something()) {
         let coverage = paging.coverage().map(|said| format!(" ({said})"));
-        voice.say(match &paging.elsewhere {
+        console.say(match &paging.elsewhere {
             Some(address) => format!(
                 "recorded the paging of {} at {address}: see `fathomp skyline` there",
                 some(paging.processes, "process", "processes"),
@@ -326,11 +333,11 @@ fn tell(plan: &Record, left: Left<'_>, voice: Voice) -> Outcome {
     }
     if let Some(curve) = left.curve {
         for line in paging::table(curve) {
-            voice.say(line);
+            console.say(line);
         }
-        voice.say(&curve.sentence);
+        console.say(&curve.sentence);
     }
-    if voice.json {
+    if console.json {
         let answer = Answer {
             recording: &plan.output,
             records: left.records,
@@ -346,7 +353,7 @@ fn tell(plan: &Record, left: Left<'_>, voice: Voice) -> Outcome {
             memory: left.curve,
             teams: left.teams,
         };
-        voice.result("fathomp.record", &answer, String::new)?;
+        console.result("fathomp.record", &answer, String::new)?;
     }
     Ok(left.code)
 }

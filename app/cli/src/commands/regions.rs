@@ -2,9 +2,9 @@
 
 use super::overheads;
 use crate::args::Regions;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
-use crate::voice::Voice;
-use crate::{evidence, output};
+use crate::{load, output};
 use fathomp_analysis::symbols::Symbols;
 use fathomp_analysis::{
     Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts,
@@ -66,22 +66,22 @@ impl<'a> Answer<'a> {
     }
 }
 
-pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
+pub(super) fn regions(plan: &Regions, console: Console) -> Outcome {
     for file in plan.csv.iter().chain(&plan.perfetto).chain(&plan.counts) {
         output::check_file(file, plan.force)?;
     }
-    let evidence = evidence::open(&plan.recording, None)?;
+    let evidence = load::open(&plan.recording, None)?;
     if let Some(path) = &plan.csv {
         output::stream_file(path, |out| {
             export::csv(&evidence.analysis, out).map_err(|error| Failure::of(&error))
         })?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
     }
     if let (Some(path), Some(Seconds(time))) = (&plan.counts, plan.sequential) {
         let counted = Counted::from_analyses(&[&evidence.analysis], Some(time.as_secs_f64() * 1e9));
         let counted = counted.map_err(|error| Failure::of(&error))?;
         output::write_file(path, counted.to_csv().as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
     }
     if let Some(path) = &plan.perfetto {
         let mut symbols = Symbols::new();
@@ -94,12 +94,12 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
             )
             .map_err(|error| Failure::of(&error))
         })?;
-        voice.say(format!(
+        console.say(format!(
             "wrote {}: open it at ui.perfetto.dev",
             path.display()
         ));
         if left.omitted > 0 {
-            voice.warn(format!(
+            console.warn(format!(
                 "left {} slices out of the trace to keep it small, all shorter than {} ns",
                 left.omitted, left.shorter_than_ns
             ));
@@ -107,14 +107,14 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
     }
     if let Some(result) = &plan.overheads {
         let overheads = overheads::of(&evidence.analysis, result)?;
-        voice.result("fathomp.overheads", &overheads, || {
-            overheads.text(voice.width())
+        console.result("fathomp.overheads", &overheads, || {
+            overheads.text(console.width())
         })?;
         return Ok(0);
     }
     if plan.instances {
         let executions = fathomp_analysis::executions(&evidence.recording);
-        voice.result(
+        console.result(
             "fathomp.executions",
             &Executions {
                 executions: &executions,
@@ -123,9 +123,9 @@ pub(super) fn regions(plan: &Regions, voice: Voice) -> Outcome {
         )?;
         return Ok(0);
     }
-    voice.result("fathomp.regions", &Answer::new(&evidence.analysis), || {
+    console.result("fathomp.regions", &Answer::new(&evidence.analysis), || {
         let options = RegionOptions {
-            width: voice.width(),
+            width: console.width(),
             threads: plan.threads,
         };
         text::regions(&evidence.analysis, options)

@@ -1,12 +1,12 @@
 //! `fathomp report`: one offline page from recordings or results that exist.
 
 use crate::args::{Label, Report};
-use crate::evidence::Target;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
+use crate::load::Target;
 use crate::paging::{self, PagingFacts};
 use crate::progress::slowly;
-use crate::voice::Voice;
-use crate::{evidence, output, sources, study};
+use crate::{load, output, sources, study};
 use fathomp_analysis::Analysis;
 use fathomp_bench::epcc::is_output;
 use fathomp_bench::summary::{OtherSource, summarise};
@@ -34,7 +34,7 @@ struct BenchAnswer<'a> {
     notes: &'a [String],
 }
 
-pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
+pub(super) fn report(plan: &Report, console: Console) -> Outcome {
     output::check_file(&plan.output, plan.force)?;
     if let Some(directory) = &plan.gnuplot {
         output::check_directory(directory, plan.force)?;
@@ -42,7 +42,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let usage = |sentence: &str| Err(Failure::new(sentence).with_code(exit::USAGE));
     let results = plan.inputs.iter().filter(|input| is_result(input)).count();
     if results == plan.inputs.len() {
-        return bench(plan, voice);
+        return bench(plan, console);
     }
     if results > 0 {
         return Err(Failure::new(
@@ -63,7 +63,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     let mut sharing = None;
     let mut samples = None;
     let mut cluster = None;
-    let mut machine = crate::evidence::machine(plan.machine.as_deref())?;
+    let mut machine = crate::load::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
         if let Some(index) = study::index_of(input)? {
             notes.extend(index.notes);
@@ -78,7 +78,7 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
             }
             if machine.is_none() {
                 machine =
-                    crate::evidence::machine(Some(&input.join("machine.json"))).unwrap_or_default();
+                    crate::load::machine(Some(&input.join("machine.json"))).unwrap_or_default();
             }
         }
     }
@@ -89,8 +89,8 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         cores: plan.cores,
     };
     let (recordings, paging) = with_paging(plan, &mut notes)?;
-    let analyses = slowly(voice, "reading recordings", || {
-        evidence::analyses(&recordings, target.machine.as_ref())
+    let analyses = slowly(console, "reading recordings", || {
+        load::analyses(&recordings, target.machine.as_ref())
     })?;
     let on_nodes_alone = analyses.iter().all(|one| one.program.nodes > 1);
     if plan.cores.is_some() && (analyses.is_empty() || on_nodes_alone) {
@@ -99,10 +99,10 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
         );
     }
     let soundness = Soundness::of(&analyses);
-    let prediction = evidence::predict_or_note(&analyses, &soundness, &target, &mut notes);
+    let prediction = load::predict_or_note(&analyses, &soundness, &target, &mut notes);
     let nodes = on_nodes(plan, measured, &analyses, &target, &mut notes)?;
     let sources = sources::read(&analyses);
-    let (regions, advice) = slowly(voice, "looking at what regions contain", || {
+    let (regions, advice) = slowly(console, "looking at what regions contain", || {
         super::advise::for_report(&recordings, &analyses, target.machine.as_ref(), &mut notes)
     });
     let sections: Vec<&dyn Section> = paging.iter().map(|one| one as _).collect();
@@ -121,14 +121,14 @@ pub(super) fn report(plan: &Report, voice: Voice) -> Outcome {
     };
     let page = fathomp_report::page(&input, &input.conclude(soundness))?;
     output::write_file(&plan.output, page.as_bytes())?;
-    voice.say(format!("wrote {}", plan.output.display()));
-    if voice.json {
+    console.say(format!("wrote {}", plan.output.display()));
+    if console.json {
         let answer = Answer {
             report: &plan.output,
             recordings: recordings.len().max(usize::from(paging.is_some())),
             notes: &notes,
         };
-        voice.result("fathomp.report", &answer, String::new)?;
+        console.result("fathomp.report", &answer, String::new)?;
     }
     Ok(0)
 }
@@ -152,7 +152,7 @@ fn with_paging(
             } else if is_there {
                 shown = Some(paging::facts(&recording)?);
             }
-            if !is_there || evidence::has_regions(&recording) {
+            if !is_there || load::has_regions(&recording) {
                 recordings.push(recording);
             }
         }
@@ -178,11 +178,11 @@ fn on_nodes(
     if !asked && analyses.iter().all(|one| one.dsm.is_none()) {
         return Ok(None);
     }
-    Ok(evidence::compare_or_note(analyses, target, &cluster, notes))
+    Ok(load::compare_or_note(analyses, target, &cluster, notes))
 }
 
 /// The page about benchmark results.
-fn bench(plan: &Report, voice: Voice) -> Outcome {
+fn bench(plan: &Report, console: Console) -> Outcome {
     let of_recordings = [
         (plan.cores.is_some(), "--cores"),
         (plan.machine.is_some(), "--machine"),
@@ -196,7 +196,7 @@ fn bench(plan: &Report, voice: Voice) -> Outcome {
     }
     let joined = fathomp_bench::read::read(&plan.inputs)?;
     for note in &joined.notes {
-        voice.warn(note);
+        console.warn(note);
     }
     let mut summary = summarise(&joined.documents, None);
     for row in joined.epcc {
@@ -205,17 +205,21 @@ fn bench(plan: &Report, voice: Voice) -> Outcome {
     summary.others = others(plan, joined.others)?;
     let page = fathomp_report::bench_page(&summary, &joined.notes)?;
     output::write_file(&plan.output, page.as_bytes())?;
-    voice.say(format!("wrote {}", plan.output.display()));
+    console.say(format!("wrote {}", plan.output.display()));
     if let Some(directory) = &plan.gnuplot {
-        output::write_plots(directory, &fathomp_bench::output::gnuplot(&summary), voice)?;
+        output::write_plots(
+            directory,
+            &fathomp_bench::output::gnuplot(&summary),
+            console,
+        )?;
     }
-    if voice.json {
+    if console.json {
         let answer = BenchAnswer {
             report: &plan.output,
             results: joined.documents.len(),
             notes: &joined.notes,
         };
-        voice.result("fathomp.report.bench", &answer, String::new)?;
+        console.result("fathomp.report.bench", &answer, String::new)?;
     }
     Ok(0)
 }

@@ -1,13 +1,13 @@
 //! `fathomp run`: a program on our runtime, and nothing else.
 
 use crate::args::Run;
+use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::{self, Gathered};
 use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
 use crate::program;
 use crate::progress::slowly;
 use crate::teams::{Chosen, Decided};
-use crate::voice::{Voice, complain};
 use fathomp_launch::Protocol;
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ struct Answer {
     teams: Option<Chosen>,
 }
 
-pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
+pub(super) fn run(plan: &Run, console: Console) -> Outcome {
     let several = plan.cluster.nodes > 1 || plan.on.are_asked_for();
     let home = several && plan.cluster.dsm == Protocol::Home;
     if plan.check_races && !home {
@@ -29,46 +29,47 @@ pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
         )
         .with_code(exit::USAGE));
     }
-    let crew = match hosts::gather(&plan.on, &plan.program.command, plan.cluster.nodes)? {
+    let participants = match hosts::gather(&plan.on, &plan.program.command, plan.cluster.nodes)? {
         Gathered::Member(code) => return Ok(code),
-        Gathered::Crew(crew) => Some(crew),
+        Gathered::Participants(participants) => Some(participants),
         Gathered::Alone => None,
     };
     let program = program::examine(&plan.program.command)?;
-    if let Some(crew) = crew {
-        let hosts::Answer { exit_code, wall_ns } = hosts::run(plan, &program, crew, voice)?;
+    if let Some(participants) = participants {
+        let hosts::Answer { exit_code, wall_ns } =
+            hosts::run(plan, &program, participants, console)?;
         let answer = Answer {
             exit_code,
             wall_ns,
             teams: None,
         };
-        if voice.json {
-            voice.result("fathomp.run", &answer, String::new)?;
+        if console.json {
+            console.result("fathomp.run", &answer, String::new)?;
         }
         return Ok(exit_code);
     }
-    hosts::tell_of_others(&program, voice);
+    hosts::tell_of_others(&program, console);
     if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
-        voice.warn(warning);
+        console.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     if plan.teams.is_something() {
-        slowly(voice, "looking at the program's code", || {
+        slowly(console, "looking at the program's code", || {
             crate::plan::keep(&program);
         });
     }
-    let teams = Decided::prepare(&plan.teams, &program, voice).map_err(launcher)?;
-    let ended = start_and_wait(plan, &program, teams.as_ref(), voice).map_err(launcher)?;
+    let teams = Decided::prepare(&plan.teams, &program, console).map_err(launcher)?;
+    let ended = start_and_wait(plan, &program, teams.as_ref(), console).map_err(launcher)?;
     if let Some(sentence) = ended.of_nodes(plan.cluster.nodes) {
         complain("", &sentence);
     }
     let answer = Answer {
         exit_code: ended.exit_code(),
         wall_ns: ended.wall_ns(),
-        teams: teams.map(|teams| teams.finish(voice)),
+        teams: teams.map(|teams| teams.finish(console)),
     };
-    if voice.json {
-        voice.result("fathomp.run", &answer, String::new)?;
+    if console.json {
+        console.result("fathomp.run", &answer, String::new)?;
     }
     Ok(answer.exit_code)
 }
@@ -77,7 +78,7 @@ fn start_and_wait(
     asked: &Run,
     program: &program::Program,
     teams: Option<&Decided>,
-    voice: Voice,
+    console: Console,
 ) -> Result<Ended, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
     let mut told = plan(asked.threads, asked.cluster);
@@ -93,7 +94,7 @@ fn start_and_wait(
         library: Some(library(&unpacked, asked.cluster)),
         plan: told,
         stdin: Stdin::Inherit,
-        stdout: Stdout::for_voice(voice),
+        stdout: Stdout::for_voice(console),
         stderr: Stderr::Inherit,
     };
     Ok(launch.start()?.wait(None)?)

@@ -1,6 +1,7 @@
 //! `fathomp share`: several programs divide one machine.
 
 use crate::args::{Share, Strategy};
+use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, StopSignalsBlocked};
 use crate::output::{check_file, write_file};
@@ -8,7 +9,6 @@ use crate::program::{self, Program, Suspicion};
 use crate::share::compare::{CompareError, Comparison, Estimate, compare};
 use crate::share::{Outputs, Session, ShareError};
 use crate::teams;
-use crate::voice::{Voice, complain};
 use fathomp_core_arbiter::policy::PROGRAMS_MAX;
 use fathomp_launch::names::NODES;
 use fathomp_launch::{asks_for_nodes, of_this_process};
@@ -41,9 +41,9 @@ struct One {
     stderr: Option<String>,
 }
 
-pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
+pub(super) fn share(plan: &Share, console: Console) -> Outcome {
     let programs = examine(plan)?;
-    let expected = expected(plan, &programs, voice)?;
+    let expected = expected(plan, &programs, console)?;
     if let Some(output) = &plan.output {
         check_file(output, plan.force)?;
     }
@@ -53,7 +53,7 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
             .is_some_and(|one| one != Suspicion::Script)
             && !program.may_use_openmp()
         {
-            voice.warn(format!(
+            console.warn(format!(
                 "{}: does not name an OpenMP runtime that can be replaced, so it takes no part in dividing the machine",
                 program.numbered(index)
             ));
@@ -76,9 +76,9 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
         events: plan.output.is_some(),
     };
     if plan.compare {
-        return compared(plan, &session, &hold, voice);
+        return compared(plan, &session, &hold, console);
     }
-    session.outputs = outputs(plan, &programs, voice)?;
+    session.outputs = outputs(plan, &programs, console)?;
     let together = session.run(&hold)?;
     report_failures(plan, &programs, &together.ended);
     let answer = Answer {
@@ -91,12 +91,12 @@ pub(super) fn share(plan: &Share, voice: Voice) -> Outcome {
             .map(|((index, program), ended)| one(plan, index, program, ended))
             .collect(),
     };
-    voice.result("fathomp.share", &answer, || text(plan, &answer))?;
+    console.result("fathomp.share", &answer, || text(plan, &answer))?;
     if let (Some(path), Some(timeline)) = (&plan.output, &together.timeline) {
         let page =
             crate::share::timeline::page(&programs, plan.strategy, timeline, &together.ended)?;
         write_file(path, page.as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
     }
     let failed = together
         .ended
@@ -142,7 +142,11 @@ struct Expected {
 }
 
 /// Finds the program that each advice is for.
-fn expected(plan: &Share, programs: &[Program], voice: Voice) -> Result<Option<Expected>, Failure> {
+fn expected(
+    plan: &Share,
+    programs: &[Program],
+    console: Console,
+) -> Result<Option<Expected>, Failure> {
     if plan.advice.is_empty() {
         return Ok(None);
     }
@@ -184,7 +188,7 @@ fn expected(plan: &Share, programs: &[Program], voice: Voice) -> Result<Option<E
             let file = directory.path().join(index.to_string());
             fs::write(&file, table.to_text()).map_err(|error| temporary(&error))?;
             files[index] = Some(file);
-            doubt.into_iter().for_each(|doubt| voice.warn(doubt));
+            doubt.into_iter().for_each(|doubt| console.warn(doubt));
         }
         if let (false, Some(error)) = (fits, refused) {
             return Err(error.into());
@@ -196,9 +200,11 @@ fn expected(plan: &Share, programs: &[Program], voice: Voice) -> Result<Option<E
     }))
 }
 
-fn outputs(plan: &Share, programs: &[Program], voice: Voice) -> Result<Outputs, Failure> {
+fn outputs(plan: &Share, programs: &[Program], console: Console) -> Result<Outputs, Failure> {
     if plan.mix {
-        return Ok(Outputs::Mixed { stderr: voice.json });
+        return Ok(Outputs::Mixed {
+            stderr: console.json,
+        });
     }
     let directory = &plan.directory;
     let failed = |source| {
@@ -290,11 +296,11 @@ fn compared(
     plan: &Share,
     session: &Session<'_>,
     hold: &StopSignalsBlocked,
-    voice: Voice,
+    console: Console,
 ) -> Outcome {
     let comparison = compare(session, plan.repeat, hold, |done, all| {
         if done == 0 {
-            voice.say(format!("{all} runs are made"));
+            console.say(format!("{all} runs are made"));
         }
     })
     .map_err(|error| {
@@ -304,7 +310,7 @@ fn compared(
         };
         Failure::of(&error).with_code(code)
     })?;
-    voice.result("fathomp.share.compare", &comparison, || table(&comparison))?;
+    console.result("fathomp.share.compare", &comparison, || table(&comparison))?;
     Ok(0)
 }
 

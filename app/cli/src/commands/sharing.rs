@@ -2,11 +2,11 @@
 
 use crate::args::ThreadCount;
 use crate::calibrate;
+use crate::console::{self, Console};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host;
 use crate::launch::{Stderr, Stdin, Stdout, Streams};
 use crate::program;
-use crate::voice::{self, Voice};
 use fathomp_cluster_commands::args::{Sharing, nodes_for};
 use fathomp_cluster_commands::sharing::{self, Request, SharingRun};
 use fathomp_launch::{OpenMp, of_this_process};
@@ -24,18 +24,18 @@ struct Answer<'a> {
     wall_ns: u64,
 }
 
-pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
+pub(super) fn sharing(plan: &Sharing, console: Console) -> Outcome {
     let program = program::examine(&plan.program.command)?;
     let nodes = plan.nodes.unwrap_or_else(|| nodes_for(threads_asked()));
     if let Some(warning) = program.on_nodes(nodes)? {
-        voice.warn(warning);
+        console.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     sharing::check(&program).map_err(launcher)?;
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     let machine = match &plan.machine {
         Some(file) => Some(Machine::read(file).map_err(|error| Failure::of(&error))?),
-        None => measured(&unpacked, voice),
+        None => measured(&unpacked, console),
     };
     let looked = sharing::look(&Request {
         program: &program,
@@ -45,12 +45,12 @@ pub(super) fn sharing(plan: &Sharing, voice: Voice) -> Outcome {
         machine: machine.as_ref(),
         streams: Streams {
             stdin: Stdin::Inherit,
-            stdout: Stdout::for_voice(voice),
+            stdout: Stdout::for_voice(console),
             stderr: Stderr::Inherit,
         },
     })
     .map_err(launcher)?;
-    tell(plan, &looked, voice)?;
+    tell(plan, &looked, console)?;
     Ok(looked.ended.exit_code())
 }
 
@@ -61,29 +61,29 @@ fn threads_asked() -> ThreadCount {
 }
 
 /// What this machine costs; without that, findings have no price.
-fn measured(unpacked: &Unpacked, voice: Voice) -> Option<Machine> {
+fn measured(unpacked: &Unpacked, console: Console) -> Option<Machine> {
     if host::usable_cpus() < 2 {
         return None;
     }
     let calibrated = calibrate::machine(unpacked, &[2], false, |_| {}).ok()?;
     if let Some(doubt) = calibrated.doubt {
-        voice.warn(doubt);
+        console.warn(doubt);
     }
     Some(calibrated.machine)
 }
 
-fn tell(plan: &Sharing, looked: &SharingRun, voice: Voice) -> Result<(), Failure> {
+fn tell(plan: &Sharing, looked: &SharingRun, console: Console) -> Result<(), Failure> {
     let findings = &looked.findings;
     for note in &findings.notes {
-        voice.warn(note);
+        console.warn(note);
     }
-    if voice.json {
+    if console.json {
         let answer = Answer {
             findings,
             exit_code: looked.ended.exit_code(),
             wall_ns: looked.ended.wall_ns(),
         };
-        return voice.result("fathomp.sharing", &answer, String::new);
+        return console.result("fathomp.sharing", &answer, String::new);
     }
-    voice::print(&text::sharing(findings, plan.reads, voice.width()))
+    console::print(&text::sharing(findings, plan.reads, console.width()))
 }

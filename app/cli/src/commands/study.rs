@@ -3,32 +3,32 @@
 
 use super::study_end::{tell, words, write};
 use crate::args::{RuntimeArg, Study as Plan, ThreadList};
-use crate::evidence::Target;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
 use crate::launch::Stdin;
+use crate::load::Target;
 use crate::program::{self, Program};
 use crate::progress::Progress;
 use crate::runtimes::Watched;
 use crate::study::Study;
 use crate::study::job::{Job, rehearsal_threads};
 use crate::study::team::{Team, counted};
-use crate::voice::Voice;
-use crate::{calibrate, evidence, host, output, sources};
+use crate::{calibrate, host, load, output, sources};
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::machine::Machine;
 use fathomp_report::Input;
 use fathomp_runtime::Unpacked;
 
-pub(super) fn study(plan: &Plan, voice: Voice) -> Outcome {
+pub(super) fn study(plan: &Plan, console: Console) -> Outcome {
     let program = program::examine(&plan.program.command)?;
     if let runtimes @ [_, _, ..] = &plan.runtime.0[..] {
-        return as_launcher(super::versus::versus(plan, runtimes, &program, voice));
+        return as_launcher(super::versus::versus(plan, runtimes, &program, console));
     }
     as_launcher(match Across::of(&plan.on)? {
-        Some(across) => super::study_hosts::on_hosts(plan, &program, &across, voice),
-        None => carry_out(plan, &program, voice),
+        Some(across) => super::study_hosts::on_hosts(plan, &program, &across, console),
+        None => carry_out(plan, &program, console),
     })
 }
 
@@ -40,7 +40,7 @@ fn as_launcher(done: Outcome) -> Outcome {
     })
 }
 
-fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
+fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
     output::check_file(&plan.output, plan.force)?;
     Study::check(&plan.directory, plan.force)?;
     let unpacked = fathomp_runtime::unpack()?;
@@ -54,7 +54,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     let runs = teams.len() * plan.repeat.unwrap_or(1) as usize;
     let rehearsal = rehearsal_threads(plan, &teams);
     let rehearsed = runs + usize::from(rehearsal.is_some());
-    let progress = Progress::start(voice, rehearsed + 3);
+    let progress = Progress::start(console, rehearsed + 3);
     progress.at(0, "measuring this machine");
     let machine = progress.slowly("measuring this machine", || {
         measure(&mut study, &unpacked, &teams)
@@ -65,7 +65,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
 
     let job = Job {
         plan,
-        voice,
+        console,
         program,
         unpacked: &unpacked,
         runtime: runtime.as_ref(),
@@ -94,7 +94,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
     };
     let mut notes = std::mem::take(&mut study.index.notes);
     let prediction = progress.slowly("predicting", || {
-        evidence::predict_or_note(&runs_made.analyses, &soundness, &target, &mut notes)
+        load::predict_or_note(&runs_made.analyses, &soundness, &target, &mut notes)
     });
     let recordings = study.recordings();
     let (regions, advice) = progress.slowly("looking at what regions contain", || {
@@ -163,7 +163,7 @@ fn carry_out(plan: &Plan, program: &Program, voice: Voice) -> Outcome {
         write(plan, &study, &input, &verdict)
     })?;
     progress.finish();
-    tell(plan, &study, &runs_made, &input, &verdict, voice)
+    tell(plan, &study, &runs_made, &input, &verdict, console)
 }
 
 /// What this machine costs. Without that, predictions are less certain, but

@@ -1,12 +1,12 @@
 //! What a study leaves behind: the page, the numbers for other tools, and what is said.
 
 use crate::args::Study as Plan;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
 use crate::output;
 use crate::program::Program;
 use crate::study::Study;
 use crate::study::job::Runs;
-use crate::voice::Voice;
 use fathomp_diagnosis::{Cause, Verdict};
 use fathomp_predict::Prediction;
 use fathomp_report::Input;
@@ -60,7 +60,7 @@ pub(super) fn tell(
     runs: &Runs,
     input: &Input<'_>,
     verdict: &Verdict,
-    voice: Voice,
+    console: Console,
 ) -> Outcome {
     let prediction = input.prediction;
     let broken = &verdict.soundness.broken;
@@ -69,32 +69,32 @@ pub(super) fn tell(
         .chain(&study.index.notes)
         .chain(&runs.problems)
     {
-        voice.warn(sentence);
+        console.warn(sentence);
     }
     if let Some(prediction) = prediction {
         for sentence in prediction.sentences.iter().take(FINDINGS_SHOWN) {
-            voice.say(sentence);
+            console.say(sentence);
         }
     } else if broken.is_none()
         && let Some(sentence) = fathomp_predict::measured(&runs.analyses)
     {
-        voice.say(sentence);
+        console.say(sentence);
     }
     let diagnosis = &verdict.diagnosis;
     // What costs most comes first, also where it is the machine.
     let first = diagnosis.of_program().next();
     for cause in diagnosis.circumstance().into_iter().chain(first) {
-        voice.say(cause.sentence());
+        console.say(cause.sentence());
     }
     let report = fs::canonicalize(&plan.output).unwrap_or_else(|_| plan.output.clone());
-    voice.say(format!("the report is {}", report.display()));
+    console.say(format!("the report is {}", report.display()));
     let nothing_studied = (runs.records == 0).then_some(exit::FAILED);
     let exit_code = runs
         .failed
         .or(runs.interrupted)
         .or(nothing_studied)
         .unwrap_or(0);
-    if voice.json {
+    if console.json {
         let answer = Answer {
             report: &report,
             directory: &plan.directory,
@@ -105,7 +105,7 @@ pub(super) fn tell(
             prediction,
             causes: &diagnosis.causes,
         };
-        voice.result("fathomp.study", &answer, String::new)?;
+        console.result("fathomp.study", &answer, String::new)?;
     }
     Ok(exit_code)
 }

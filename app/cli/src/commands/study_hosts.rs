@@ -2,23 +2,28 @@
 
 use super::study_end::{tell, words, write};
 use crate::args::Study as Plan;
-use crate::evidence::{self, Target};
+use crate::console::Console;
 use crate::failure::Outcome;
 use crate::hosts::Across;
 use crate::launch::Stdin;
+use crate::load::{self, Target};
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::study::Study;
 use crate::study::hosts;
 use crate::study::job::Job;
 use crate::study::team::Team;
-use crate::voice::Voice;
 use crate::{output, sources};
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
 use fathomp_report::Input;
 
-pub(super) fn on_hosts(plan: &Plan, program: &Program, across: &Across, voice: Voice) -> Outcome {
+pub(super) fn on_hosts(
+    plan: &Plan,
+    program: &Program,
+    across: &Across,
+    console: Console,
+) -> Outcome {
     output::check_file(&plan.output, plan.force)?;
     Study::check(&plan.directory, plan.force)?;
     let unpacked = fathomp_runtime::unpack()?;
@@ -27,12 +32,12 @@ pub(super) fn on_hosts(plan: &Plan, program: &Program, across: &Across, voice: V
 
     // Steps: measuring the hosts, the runs, comparing, reporting.
     let runs = teams.len() * plan.repeat.unwrap_or(1) as usize;
-    let progress = Progress::start(voice, runs + 3);
+    let progress = Progress::start(console, runs + 3);
     progress.at(0, "measuring the hosts");
     let prices = hosts::measure(&mut study, plan, &unpacked, across)?;
     let job = Job {
         plan,
-        voice,
+        console,
         program,
         unpacked: &unpacked,
         runtime: None,
@@ -52,7 +57,7 @@ pub(super) fn on_hosts(plan: &Plan, program: &Program, across: &Across, voice: V
     };
     let compared = prices.and_then(|prices| {
         let notes = &mut study.index.notes;
-        evidence::compare_or_note(&runs_made.analyses, &target, &prices, notes)
+        load::compare_or_note(&runs_made.analyses, &target, &prices, notes)
     });
     let recordings = study.recordings();
     let notes = &mut study.index.notes;
@@ -73,7 +78,7 @@ pub(super) fn on_hosts(plan: &Plan, program: &Program, across: &Across, voice: V
     write(plan, &study, &input, &verdict)?;
     progress.finish();
     for sentence in hosts::scaling(&teams, &runs_made.analyses) {
-        voice.say(sentence);
+        console.say(sentence);
     }
-    tell(plan, &study, &runs_made, &input, &verdict, voice)
+    tell(plan, &study, &runs_made, &input, &verdict, console)
 }

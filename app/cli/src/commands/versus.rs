@@ -1,6 +1,7 @@
 //! `fathomp study --runtime A,B`: one program on several OpenMP runtimes.
 
 use crate::args::{RuntimeArg, Study as Plan, ThreadList};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
 use crate::host;
 use crate::launch::Stdin;
@@ -10,7 +11,6 @@ use crate::progress::Progress;
 use crate::study::Study;
 use crate::study::runtimes::{Job, ROUNDS, lanes};
 use crate::study::versus::text;
-use crate::voice::Voice;
 use fathomp_report::runtimes::{Comparison, Versus};
 use fathomp_report::runtimes_page;
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub(super) fn versus(
     plan: &Plan,
     runtimes: &[RuntimeArg],
     program: &Program,
-    voice: Voice,
+    console: Console,
 ) -> Outcome {
     Study::check(&plan.directory, plan.force)?;
     let unpacked = fathomp_runtime::unpack()?;
@@ -41,9 +41,9 @@ pub(super) fn versus(
     let words = program.command.iter();
     let command = words.map(|word| word.to_string_lossy().into_owned());
     let mut study = Study::create(&plan.directory, command.collect())?;
-    let progress = Progress::start(voice, lanes.len() * threads.0.len() * rounds as usize + 1);
+    let progress = Progress::start(console, lanes.len() * threads.0.len() * rounds as usize + 1);
     let job = Job {
-        voice,
+        console,
         program,
         unpacked: &unpacked,
         threads: &threads.0,
@@ -55,7 +55,7 @@ pub(super) fn versus(
     progress.finish();
     study.save()?;
     for note in &study.index.notes {
-        voice.warn(note);
+        console.warn(note);
     }
     let code = compared.failed.unwrap_or(0);
     let answer = Answer {
@@ -76,9 +76,9 @@ pub(super) fn versus(
         };
         let page = runtimes_page(&comparison).map_err(|error| Failure::of(&error))?;
         output::write_file(&plan.output, page.as_bytes())?;
-        voice.say(format!("wrote {}", plan.output.display()));
+        console.say(format!("wrote {}", plan.output.display()));
     }
-    voice.result("fathomp.study-runtimes", &answer, || {
+    console.result("fathomp.study-runtimes", &answer, || {
         let tables: Vec<String> = compared.tables.iter().map(text).collect();
         tables.join("\n")
     })?;

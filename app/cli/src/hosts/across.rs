@@ -1,7 +1,7 @@
 //! Measuring on several hosts: what is measured runs there by `fathomp run --hosts`, as a
 //! user's program would.
 
-use super::Crew;
+use super::Participants;
 use crate::args::{Cluster, OnHosts, ThreadCount};
 use crate::failure::{Failure, exit};
 use crate::launch::told_alone;
@@ -38,7 +38,7 @@ impl Across {
             .with_code(exit::USAGE));
         }
         Ok(Some(Self {
-            hosts: Crew::named(on)?.hosts,
+            hosts: Participants::named(on)?.hosts,
             reach: reach(on),
             myself: std::env::current_exe().map_err(|error| {
                 Failure::new(format!("cannot find fathomp's own program: {error}"))

@@ -1,7 +1,7 @@
 //! `fathomp host-agent`: this host's part of a run, for the launcher at the other end of
 //! standard input and output.
 
-use super::{beside, version};
+use super::{host_recorder, version};
 use crate::failure::{Failure, Outcome, exit};
 use fathomp_hosts::{Job, Setup};
 use fathomp_runtime::{Candidate, unpack_at};
@@ -33,7 +33,7 @@ pub(super) fn setup(version: &str) -> Setup<'_> {
         version,
         supervisor: SUPERVISOR,
         prepare: &prepare,
-        beside: &beside::begin,
+        beside: &host_recorder::begin,
     }
 }
 

@@ -2,12 +2,12 @@
 //! the connections. It is started once, starts itself on each host, and prints what it measured
 //! as JSON for `fathomp bench dsm --hosts` and `fathomp calibrate --hosts`.
 
-use super::Crew;
+use super::Participants;
 use super::launch::{Whole, code, start_job};
 use crate::args::WireFloor;
+use crate::console::{Console, complain, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::program::Program;
-use crate::voice::{Voice, complain, print};
 use fathomp_hosts::HANDOVER_DESCRIPTOR;
 use fathomp_launch::Plan;
 use fathomp_sys::packets::Packets;
@@ -21,15 +21,15 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// Measures between hosts, or takes part in that on one of them.
-pub(crate) fn wire_floor(asked: &WireFloor, voice: Voice) -> Outcome {
+pub(crate) fn wire_floor(asked: &WireFloor, console: Console) -> Outcome {
     match asked.here {
         true => here(asked),
-        false => between(asked, voice),
+        false => between(asked, console),
     }
 }
 
 /// Has it started on all hosts.
-fn between(asked: &WireFloor, voice: Voice) -> Outcome {
+fn between(asked: &WireFloor, console: Console) -> Outcome {
     let myself = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find fathomp's own program: {error}")))?;
     let samples = asked.samples.to_string();
@@ -46,12 +46,12 @@ fn between(asked: &WireFloor, voice: Voice) -> Outcome {
     let whole = Whole {
         on: &asked.on,
         program: &program,
-        crew: Crew::named(&asked.on)?,
+        participants: Participants::named(&asked.on)?,
         beside: None,
     };
     let unpacked = fathomp_runtime::unpack()?;
     let say = |sentence: &str| complain("", &one_line(sentence));
-    let ended = start_job(whole, &Plan::default(), &unpacked, &say, voice)?;
+    let ended = start_job(whole, &Plan::default(), &unpacked, &say, console)?;
     Ok(code(&ended))
 }
 

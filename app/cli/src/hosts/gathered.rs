@@ -1,10 +1,10 @@
 //! What comes from the hosts of a recorded run, and where it goes in the recording.
 
-use super::beside::{Kind, Told};
+use super::host_recorder::{Kind, Told};
+use crate::console::complain;
 use crate::failure::Failure;
 use crate::paging;
 use crate::recording::accesses;
-use crate::voice::complain;
 use fathomp_hosts::Caller;
 use fathomp_paging::reader::Recording;
 use fathomp_paging::{DIRECTORY, HostClock, PagingMeta, stream};

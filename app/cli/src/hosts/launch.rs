@@ -1,13 +1,13 @@
 //! `fathomp run` on several hosts.
 
 use super::agent::setup;
-use super::crew::Crew;
+use super::participants::Participants;
 use super::version;
 use crate::args::{Cluster, OnHosts, Run, ThreadCount};
+use crate::console::{Console, complain};
 use crate::failure::{Failure, exit};
 use crate::launch::{library, passed_signals, plan};
 use crate::program::Program;
-use crate::voice::{Voice, complain};
 use fathomp_hosts::ranks::is_of_one_rank;
 use fathomp_hosts::{
     Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Job, Options, SSH, digest, file_mask,
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 pub(super) struct Asked<'a> {
     pub(super) on: &'a OnHosts,
     pub(super) program: &'a Program,
-    pub(super) crew: Crew,
+    pub(super) participants: Participants,
     /// As many nodes as hosts have.
     pub(super) cluster: Cluster,
     pub(super) threads: Option<ThreadCount>,
@@ -58,17 +58,17 @@ pub(super) struct Asked<'a> {
 pub(crate) fn run(
     asked: &Run,
     program: &Program,
-    crew: Crew,
-    voice: Voice,
+    participants: Participants,
+    console: Console,
 ) -> Result<Answer, Failure> {
     let asked = Asked {
         on: &asked.on,
         program,
         cluster: Cluster {
-            nodes: crew.hosts.nodes(),
+            nodes: participants.hosts.nodes(),
             ..asked.cluster
         },
-        crew,
+        participants,
         threads: asked.threads,
         check_races: asked.check_races,
         recorder: None,
@@ -80,7 +80,7 @@ pub(crate) fn run(
     let unpacked = fathomp_runtime::unpack()
         .map_err(|error| Failure::from(error).with_code(exit::LAUNCHER))?;
     let say = |sentence: &str| complain("", &one_line(sentence));
-    let ended = start(asked, &unpacked, &say, voice)?;
+    let ended = start(asked, &unpacked, &say, console)?;
     Ok(Answer {
         exit_code: code(&ended),
         wall_ns: u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX),
@@ -92,11 +92,11 @@ pub(super) fn start(
     asked: Asked<'_>,
     unpacked: &Unpacked,
     caller: &dyn Caller,
-    voice: Voice,
+    console: Console,
 ) -> Result<Ended, Failure> {
     let cluster = asked.cluster;
     if let Some(warning) = asked.program.on_nodes(cluster.nodes)? {
-        voice.warn(warning);
+        console.warn(warning);
     }
     // The tap stands in front of all others.
     let tap = asked.taps.is_some().then(|| unpacked.tap.clone());
@@ -115,17 +115,17 @@ pub(super) fn start(
     let whole = Whole {
         on: asked.on,
         program: asked.program,
-        crew: asked.crew,
+        participants: asked.participants,
         beside: asked.beside,
     };
-    start_job(whole, &told, unpacked, caller, voice)
+    start_job(whole, &told, unpacked, caller, console)
 }
 
 /// What is to run on which hosts, whatever it is told.
 pub(super) struct Whole<'a> {
     pub(super) on: &'a OnHosts,
     pub(super) program: &'a Program,
-    pub(super) crew: Crew,
+    pub(super) participants: Participants,
     pub(super) beside: Option<Bytes>,
 }
 
@@ -135,14 +135,19 @@ pub(super) fn start_job(
     told: &Plan,
     unpacked: &Unpacked,
     caller: &dyn Caller,
-    voice: Voice,
+    console: Console,
 ) -> Result<Ended, Failure> {
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let job = Job {
         beside: asked.beside,
-        ..job((asked.program, asked.crew.first.is_some()), told, unpacked).map_err(launcher)?
+        ..job(
+            (asked.program, asked.participants.first.is_some()),
+            told,
+            unpacked,
+        )
+        .map_err(launcher)?
     };
-    let Crew { hosts, first } = asked.crew;
+    let Participants { hosts, first } = asked.participants;
     let run = fathomp_hosts::Run {
         hosts,
         remote: remote(asked.on),
@@ -160,7 +165,7 @@ pub(super) fn start_job(
     let options = Options {
         version: version(),
         signals: passed_signals(),
-        quiet_stdout: voice.json,
+        quiet_stdout: console.json,
         patience: Duration::from_secs(asked.on.start_timeout),
     };
     let ended = match first {
@@ -171,7 +176,7 @@ pub(super) fn start_job(
     };
     let ended = ended.map_err(|error| launcher(Failure::of(&error)))?;
     if ended.strangers > 0 {
-        voice.warn(format!(
+        console.warn(format!(
             "{} connections to hosts of this run came from strangers and were refused: with --ports and a firewall you decide who can try",
             ended.strangers
         ));

@@ -2,19 +2,19 @@
 
 mod across;
 mod agent;
-mod beside;
-mod crew;
 mod floor;
 mod gathered;
+mod host_recorder;
 mod launch;
 mod mpicc;
+mod participants;
 mod record;
 
 pub(crate) use across::Across;
 pub(crate) use agent::serve;
-pub(crate) use crew::{Crew, Gathered, gather, is_said_by_first, tell_of_others};
 pub(crate) use floor::wire_floor;
 pub(crate) use launch::{Answer, run};
+pub(crate) use participants::{Gathered, Participants, gather, is_said_by_first, tell_of_others};
 pub(crate) use record::record;
 
 /// What agents and their launcher have to have in common: the same protocol between them, and

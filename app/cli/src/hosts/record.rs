@@ -1,11 +1,12 @@
 //! `fathomp record` on several hosts: what the hosts' agents take out of rings comes together in one
 //! recording.
 
-use super::beside::{ACCESSES, Asked as AskedBeside, PLAN, RINGS, TAPS};
-use super::crew::Crew;
 use super::gathered::Gathered;
+use super::host_recorder::{ACCESSES, Asked as AskedBeside, PLAN, RINGS, TAPS};
 use super::launch::{Asked, code, start};
+use super::participants::Participants;
 use crate::args::{Cluster, Record, ThreadCount};
+use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::launch::{Stderr, Stdin, Stdout, library, survive_file_limits};
 use crate::output;
@@ -15,7 +16,6 @@ use crate::program::Program;
 use crate::recording::{
     Destination, Request, Streams, Subject, Teams, accesses, circumstances, watch,
 };
-use crate::voice::Voice;
 use fathomp_hosts::{Bytes, Ended, HostClock, Hosts, Reading};
 use fathomp_launch::{Recorder, Watch};
 use fathomp_trace::model::{Meta, RunHost};
@@ -42,12 +42,12 @@ pub(crate) fn record(
     asked: &Record,
     (paging, threads): (Option<paging::Plan>, Option<ThreadCount>),
     program: &Program,
-    crew: Crew,
-    voice: Voice,
+    participants: Participants,
+    console: Console,
 ) -> Result<Recorded, Failure> {
     survive_file_limits();
     let cluster = Cluster {
-        nodes: crew.hosts.nodes(),
+        nodes: participants.hosts.nodes(),
         ..asked.cluster
     };
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
@@ -66,7 +66,7 @@ pub(crate) fn record(
     };
     let streams = Streams {
         stdin: Stdin::Inherit,
-        stdout: Stdout::for_voice(voice),
+        stdout: Stdout::for_voice(console),
         stderr: Stderr::Inherit,
     };
     let meta = circumstances(&Request {
@@ -78,7 +78,7 @@ pub(crate) fn record(
         ..Request::new(subject, destination, streams)
     });
     let meta = Meta {
-        hosts: run_hosts(&crew.hosts),
+        hosts: run_hosts(&participants.hosts),
         ..meta.map_err(launcher)?
     };
     let writer = writer::create(directory, &meta, existing);
@@ -108,7 +108,7 @@ pub(crate) fn record(
     let job = Asked {
         on: &asked.on,
         program,
-        crew,
+        participants,
         cluster,
         threads,
         check_races: false,
@@ -121,7 +121,7 @@ pub(crate) fn record(
         trips: beside.plan.is_some().then(|| PLAN.into()),
         beside: Some(Bytes(serde_json::to_vec(&beside)?)),
     };
-    let ended = start(job, &unpacked, &gathered, voice)?;
+    let ended = start(job, &unpacked, &gathered, console)?;
     let readings = readings(&ended, names.len());
     let paged = gathered.finish_paging(&readings, ended.wall);
     let mut of_hosts = gathered.into_hosts();
@@ -160,7 +160,7 @@ pub(crate) fn record(
     })?;
     // Of a program that did not begin there are no times.
     if ended.failed != Some(false) {
-        say_clocks(&ended, voice);
+        say_clocks(&ended, console);
     }
     let wall = ended.wall;
     writer.finish(outcome(&ended), wall, problems.clone())?;
@@ -216,13 +216,13 @@ fn beside(first: Option<Reading>, host: Option<Reading>) -> Option<ClockReading>
     })
 }
 
-fn say_clocks(ended: &Ended, voice: Voice) {
+fn say_clocks(ended: &Ended, console: Console) {
     let first = ended.clocks.first().copied().unwrap_or_default();
     let others = ended.clocks.iter().skip(1);
     let errors = others.filter_map(|host| Some(first.begin?.error + host.begin?.error));
     if let Some(error) = errors.max() {
         let us = Duration::as_micros(&error).max(1);
-        voice.say(format!(
+        console.say(format!(
             "times of different hosts compare to within {us} us"
         ));
     }

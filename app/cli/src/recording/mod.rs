@@ -2,8 +2,8 @@
 
 pub(crate) mod accesses;
 pub(crate) mod drain;
+mod empty_recording;
 mod request;
-mod silence;
 pub(crate) mod watch;
 
 pub(crate) use fathomp_console::launch::Streams;
@@ -233,7 +233,7 @@ impl Ran<'_> {
         // Of a program that need not use OpenMP, its paging is enough.
         let paging_is_enough = paging.is_some() && program.suspicion.is_some();
         if drained.records == 0 && !paging_is_enough {
-            let silence = silence::Silence {
+            let silence = empty_recording::EmptyRecording {
                 program,
                 ended: &ended,
                 processes: drained.processes,

@@ -4,6 +4,7 @@
 use super::team::Team;
 use super::{SAMPLES, SHARING, Study, whereabouts};
 use crate::args::{Cluster, Study as Plan, ThreadCount};
+use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::hosts::Across;
 use crate::launch::{self, Ended, Launch, Printed, Repeatable, Stderr, Stdout};
@@ -11,8 +12,7 @@ use crate::program::Program;
 use crate::progress::Progress;
 use crate::recording::{self, Conditions, Destination, Recorded, Request, Streams, Subject, Teams};
 use crate::runtimes::Watched;
-use crate::voice::Voice;
-use crate::{compare, evidence, host, output};
+use crate::{compare, host, load, output};
 use fathomp_analysis::Analysis;
 use fathomp_analysis::samples::Samples;
 use fathomp_cluster_commands::args::{LIMIT_S, nodes_for};
@@ -63,7 +63,7 @@ const NOTHING: &str = "Nothing was recorded";
 /// What all runs of a study share.
 pub(crate) struct Job<'a> {
     pub(crate) plan: &'a Plan,
-    pub(crate) voice: Voice,
+    pub(crate) console: Console,
     pub(crate) program: &'a Program,
     pub(crate) unpacked: &'a Unpacked,
     /// The runtime, if it is not ours.
@@ -224,7 +224,7 @@ impl Job<'_> {
             study.index.recordings.push(name.to_owned());
             study.save()?;
             runs.analyses
-                .push(evidence::open(&directory, self.machine)?.analysis);
+                .push(load::open(&directory, self.machine)?.analysis);
         }
         Ok(())
     }
@@ -386,7 +386,7 @@ impl Job<'_> {
         };
         let running = launch.start().map_err(|error| Failure::of(&error))?;
         let ended = running.wait(None).map_err(|error| Failure::of(&error))?;
-        match evidence::has_regions(directory) {
+        match load::has_regions(directory) {
             true => Ok((ended, None)),
             // Its words went to the terminal.
             false if first && ended.exit_code() == exit::LAUNCHER => {
@@ -411,8 +411,8 @@ impl Job<'_> {
         let begin = Instant::now();
         let directory = study.path(&name.to_string_lossy());
         let complaints = directory.with_extension("stderr");
-        let shown = match (first, self.voice.quiet) {
-            (true, false) => Stdout::for_voice(self.voice),
+        let shown = match (first, self.console.quiet) {
+            (true, false) => Stdout::for_voice(self.console),
             _ => Stdout::Discard,
         };
         let capture = shown.captured();
@@ -481,7 +481,7 @@ impl Job<'_> {
         })?;
         runs.printed.push((team.threads(), printed));
         runs.analyses
-            .push(evidence::open(&directory, self.machine)?.analysis);
+            .push(load::open(&directory, self.machine)?.analysis);
         runs.elapsed += begin.elapsed();
         Ok(ended)
     }

@@ -4,15 +4,15 @@ use super::Study;
 use super::team::counted;
 use super::versus::compare;
 use crate::args::RuntimeArg;
-use crate::evidence;
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::host;
 use crate::launch::{Repeatable, Stderr, Stdout};
+use crate::load;
 use crate::program::Program;
 use crate::progress::Progress;
 use crate::recording::{self, Conditions, Destination, Recorded, Request, Streams, Subject, Teams};
 use crate::runtimes::Watched;
-use crate::voice::Voice;
 use fathomp_analysis::Analysis;
 use fathomp_report::runtimes::Versus;
 use fathomp_runtime::Unpacked;
@@ -33,7 +33,7 @@ pub(crate) struct Lane {
 
 /// Runs on several runtimes.
 pub(crate) struct Job<'a> {
-    pub(crate) voice: Voice,
+    pub(crate) console: Console,
     pub(crate) program: &'a Program,
     pub(crate) unpacked: &'a Unpacked,
     pub(crate) threads: &'a [u32],
@@ -116,7 +116,7 @@ impl Job<'_> {
                     study.index.recordings.push(name.clone());
                     study.save()?;
                     let path = study.path(&name.to_string_lossy());
-                    runs[at].push(evidence::open(&path, None)?.analysis);
+                    runs[at].push(load::open(&path, None)?.analysis);
                 }
             }
             compared.tables.push(compare(threads, &names, &runs));
@@ -141,7 +141,7 @@ impl Job<'_> {
         };
         let streams = Streams {
             stdin: self.stdin.for_run(first),
-            stdout: match (first, self.voice.quiet) {
+            stdout: match (first, self.console.quiet) {
                 // The table is for stdout, and the program has been seen once.
                 (true, false) => Stdout::ToStderr,
                 _ => Stdout::Discard,

@@ -7,10 +7,10 @@ mod advice;
 mod chosen;
 
 use crate::args::Teams;
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::plan::{self, Planned};
 use crate::program::Program;
-use crate::voice::Voice;
 use advice::{For, UnfitAdvice};
 use fathomp_teams::{Choices, Table};
 use std::fs;
@@ -44,7 +44,7 @@ impl Decided {
     pub(crate) fn prepare(
         teams: &Teams,
         program: &Program,
-        voice: Voice,
+        console: Console,
     ) -> Result<Option<Self>, Failure> {
         let Some(path) = &teams.advice else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl Decided {
             .map_err(|error| temporary(&error))?;
         let (table, doubt) = advice::table(path, &For::new(program))?;
         if let Some(doubt) = doubt {
-            voice.warn(doubt);
+            console.warn(doubt);
         }
         let file = directory.path().join(TABLE);
         fs::write(file, table.to_text()).map_err(|error| temporary(&error))?;
@@ -79,14 +79,14 @@ impl Decided {
     }
 
     /// What was chosen, once the program has ended. Told to the user.
-    pub(crate) fn finish(self, voice: Voice) -> Chosen {
+    pub(crate) fn finish(self, console: Console) -> Chosen {
         let chosen = Chosen::new(&read(&self.directory.path().join(CHOICES)));
         if self.verbose {
             for line in chosen.lines() {
-                voice.tell(line);
+                console.tell(line);
             }
         } else {
-            voice.say(chosen.sentence());
+            console.say(chosen.sentence());
         }
         chosen
     }

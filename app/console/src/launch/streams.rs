@@ -1,7 +1,7 @@
 //! The program's standard streams.
 
 use super::capture::{Capture, OutputForwarder, Shown};
-use crate::voice::Voice;
+use crate::console::Console;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -41,8 +41,8 @@ pub enum Stdout {
 
 impl Stdout {
     /// Keeps stdout for JSON if the user asked for that.
-    pub fn for_voice(voice: Voice) -> Self {
-        if voice.json {
+    pub fn for_voice(console: Console) -> Self {
+        if console.json {
             Self::ToStderr
         } else {
             Self::Inherit

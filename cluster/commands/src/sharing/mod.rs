@@ -2,10 +2,10 @@
 
 mod names;
 
+use fathomp_console::console::complain;
 use fathomp_console::failure::Failure;
 use fathomp_console::launch::{Ended, Launch, Streams};
 use fathomp_console::program::{Program, Suspicion};
-use fathomp_console::voice::complain;
 use fathomp_false_sharing::log::{LogError, Reader};
 use fathomp_false_sharing::{Prices, Situation, find, gather};
 use fathomp_launch::{Cluster, OpenMp, Plan, Watch};

@@ -5,8 +5,8 @@ use super::known::{Known, numbers};
 use super::priced::Priced;
 use crate::args::{PageSizes, Simulate};
 use fathomp_access_trace::Accesses;
+use fathomp_console::console::Console;
 use fathomp_console::failure::{Failure, Outcome};
-use fathomp_console::voice::Voice;
 use fathomp_predict::prices::{Network, PricesOf, Protocol};
 use fathomp_report::text::{Grid, bytes, duration, short_count};
 use fathomp_trace_replay::shared_pages;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Protocols in the order in which they are shown.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Home, Protocol::Homeless];
 
-pub(super) fn answer(plan: &Simulate, known: &Known, voice: Voice) -> Outcome {
+pub(super) fn answer(plan: &Simulate, known: &Known, console: Console) -> Outcome {
     let recorded = known.all().map(|accesses| accesses.page_bytes).max();
     let recorded = recorded.unwrap_or(Accesses::PAGE_BYTES);
     let PageSizes(sizes) = PageSizes::from(recorded);
@@ -65,8 +65,8 @@ pub(super) fn answer(plan: &Simulate, known: &Known, voice: Voice) -> Outcome {
         },
         tables,
     };
-    voice.result("fathomp.granularity", &answer, || {
-        answer.text(voice.width())
+    console.result("fathomp.granularity", &answer, || {
+        answer.text(console.width())
     })?;
     Ok(0)
 }

@@ -8,8 +8,8 @@ mod priced;
 use crate::args::{HomesName, PageSizes, Simulate};
 use answer::{Answer, Point};
 use fathomp_console::args::Seconds;
+use fathomp_console::console::Console;
 use fathomp_console::failure::Outcome;
-use fathomp_console::voice::Voice;
 pub(crate) use known::{Known, numbers};
 pub use priced::Priced;
 
@@ -18,11 +18,11 @@ pub use priced::Priced;
 /// # Errors
 ///
 /// Fails if they cannot be read, or what is asked for cannot be replayed.
-pub fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
+pub fn simulate(plan: &Simulate, console: Console) -> Outcome {
     let sequential = plan.sequential.map(|Seconds(time)| time);
     let known = Known::read(&plan.accesses, sequential)?;
     if plan.granularity {
-        return granularity::answer(plan, &known, voice);
+        return granularity::answer(plan, &known, console);
     }
     let priced = Priced::new(plan, plan.dsm)?;
     let HomesName(homes) = plan.homes;
@@ -39,6 +39,6 @@ pub fn simulate(plan: &Simulate, voice: Voice) -> Outcome {
         }
     }
     let answer = Answer::new(&known, plan, &priced, points);
-    voice.result("fathomp.simulate", &answer, || answer.text(voice.width()))?;
+    console.result("fathomp.simulate", &answer, || answer.text(console.width()))?;
     Ok(0)
 }

@@ -18,12 +18,12 @@ use crate::args::{Paging, WriterList, WriterName};
 use crate::plan::Plan;
 use fathomp_bench::intrusion::{Document, INTRUSION_FILE, Subject, table};
 use fathomp_bench::machine::Machine;
+use fathomp_console::console::{Console, print};
 use fathomp_console::failure::{Failure, Outcome};
 use fathomp_console::launch::Stdin;
 use fathomp_console::output;
 use fathomp_console::program::Program;
 use fathomp_console::progress::Progress;
-use fathomp_console::voice::{Voice, print};
 use fathomp_stats::Random;
 use fathomp_types::Ending::Signalled;
 use place::Place;
@@ -51,7 +51,12 @@ pub struct Asked<'a> {
 /// # Errors
 ///
 /// Fails if nothing could be measured, or what was measured cannot be written.
-pub fn measure(asked: &Asked<'_>, program: &Program, runner: &dyn Runner, voice: Voice) -> Outcome {
+pub fn measure(
+    asked: &Asked<'_>,
+    program: &Program,
+    runner: &dyn Runner,
+    console: Console,
+) -> Outcome {
     let rounds = asked.rounds;
     let named = asked.paging.writer.as_ref().map(WriterList::names);
     let place = Place::claim(asked.output, asked.force)?;
@@ -63,11 +68,11 @@ pub fn measure(asked: &Asked<'_>, program: &Program, runner: &dyn Runner, voice:
     let machine = Machine::read();
     let writers = place.prepare(named.map_or_else(WriterName::all, <[WriterName]>::to_vec));
     let seed = seed();
-    let progress = Progress::start(voice, 1 + rounds as usize * (1 + writers.len()));
+    let progress = Progress::start(console, 1 + rounds as usize * (1 + writers.len()));
     let mut runs = Runs {
         plan: asked.plan,
         runner,
-        voice,
+        console,
         progress: &progress,
         stdin: Stdin::for_several_runs(spool.path().join("stdin")),
         writers: &writers,
@@ -80,7 +85,7 @@ pub fn measure(asked: &Asked<'_>, program: &Program, runner: &dyn Runner, voice:
     drop(writers);
     place.keep(&names)?;
     if let (Some(signal), true) = (taken.interrupted, taken.rounds.is_empty()) {
-        voice.warn("stopped before a round was complete: nothing was measured");
+        console.warn("stopped before a round was complete: nothing was measured");
         return Ok(Signalled(signal).shell_code());
     }
     let warnings: Vec<String> = taken.warnings().collect();
@@ -94,7 +99,7 @@ pub fn measure(asked: &Asked<'_>, program: &Program, runner: &dyn Runner, voice:
     document.warnings.extend(warnings);
     let json = serde_json::to_string_pretty(&document)? + "\n";
     output::write_file(&asked.output.join(INTRUSION_FILE), json.as_bytes())?;
-    print(&match voice.json {
+    print(&match console.json {
         true => json,
         false => table(&document),
     })?;

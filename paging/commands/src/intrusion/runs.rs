@@ -7,10 +7,10 @@ use super::runner::Runner;
 use crate::plan::Plan;
 use fathomp_bench::intrusion::{Recorded, Round, Run};
 use fathomp_console::compare;
+use fathomp_console::console::Console;
 use fathomp_console::failure::Failure;
 use fathomp_console::launch::{Capture, Ended, Printed, Repeatable, Stderr, Stdout, Streams};
 use fathomp_console::progress::Progress;
-use fathomp_console::voice::Voice;
 use fathomp_stats::Random;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(super) struct Runs<'a> {
     pub(super) plan: &'a Plan,
     pub(super) runner: &'a dyn Runner,
-    pub(super) voice: Voice,
+    pub(super) console: Console,
     pub(super) progress: &'a Progress,
     pub(super) stdin: Repeatable,
     pub(super) writers: &'a [Prepared],
@@ -129,7 +129,7 @@ impl Runs<'_> {
 
     /// Where what the program writes goes. The table has stdout for itself.
     fn capture(&self, first: bool) -> Capture {
-        let stdout = match first && !self.voice.quiet {
+        let stdout = match first && !self.console.quiet {
             true => Stdout::ToStderr,
             false => Stdout::Discard,
         };

@@ -1,7 +1,7 @@
 //! What advice is made from: recordings, what they say of regions, scans.
 
-use crate::evidence;
 use crate::failure::Failure;
+use crate::load;
 use fathomp_analysis::Analysis;
 use fathomp_predict::machine::Machine;
 use fathomp_regions::{Facts, Regions};
@@ -63,7 +63,7 @@ impl Inputs {
     }
 
     fn recording(&mut self, path: &Path, machine: &Machine) -> Result<(), Failure> {
-        let evidence = evidence::open(path, Some(machine))?;
+        let evidence = load::open(path, Some(machine))?;
         self.held(evidence.recording);
         self.note(&evidence.analysis);
         self.analyses.push(evidence.analysis);

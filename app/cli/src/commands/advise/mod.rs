@@ -3,11 +3,11 @@
 mod inputs;
 
 use crate::args::{Advise, ThreadList};
+use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host;
 use crate::progress::{Progress, slowly};
 use crate::scored::{machine_named, weights};
-use crate::voice::{Voice, print};
 use crate::{calibrate, output};
 use fathomp_advise::{Advice, Choosing, Evidence, Question, SourcePatch, Target, advise};
 use fathomp_analysis::Analysis;
@@ -18,12 +18,12 @@ use fathomp_score::Weights;
 use inputs::Inputs;
 use std::path::PathBuf;
 
-pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
+pub(super) fn advise_on(plan: &Advise, console: Console) -> Outcome {
     if let Some(file) = &plan.output {
         output::check_file(file, plan.force)?;
     }
-    let target = target(plan, voice)?;
-    let inputs = slowly(voice, "looking at what regions contain", || {
+    let target = target(plan, console)?;
+    let inputs = slowly(console, "looking at what regions contain", || {
         Inputs::read(&plan.inputs, &target.machine)
     })?;
     let analyses: Vec<_> = inputs.analyses.iter().collect();
@@ -40,7 +40,7 @@ pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
         regions: inputs.regions.as_ref(),
         facts: &inputs.facts,
     };
-    let mut advice = slowly(voice, "predicting the times of regions", || {
+    let mut advice = slowly(console, "predicting the times of regions", || {
         advise(evidence, &target, &question)
     })
     .map_err(|error| Failure::of(&error))?;
@@ -49,20 +49,20 @@ pub(super) fn advise_on(plan: &Advise, voice: Voice) -> Outcome {
         let patch = fathomp_advise::patch(&advice, inputs.regions.as_ref(), &mut |path| {
             std::fs::read_to_string(path).ok()
         });
-        return give_patch(plan, &patch, voice);
+        return give_patch(plan, &patch, console);
     }
     let json = advice.to_json().map_err(|error| Failure::of(&error))? + "\n";
     if let Some(file) = &plan.output {
         output::write_file(file, json.as_bytes())?;
-        voice.say(format!(
+        console.say(format!(
             "wrote {0}: follow it with `fathomp run --advice {0} -- PROG`",
             file.display()
         ));
     }
-    if voice.json {
+    if console.json {
         print(&json)?;
     } else {
-        print(&text::advice(&advice, voice.width()))?;
+        print(&text::advice(&advice, console.width()))?;
     }
     Ok(0)
 }
@@ -101,7 +101,7 @@ pub(crate) fn for_report(
     };
     let target = Target::measured(machine.clone(), host::packages());
     // Why not is said with what is not predicted.
-    let silent = analyses.is_empty() || crate::evidence::disturbed(analyses.iter().copied());
+    let silent = analyses.is_empty() || crate::load::disturbed(analyses.iter().copied());
     let advice = match silent {
         true => None,
         false => advise(evidence, &target, &question)
@@ -116,17 +116,17 @@ pub(crate) fn for_report(
     (inputs.regions, advice)
 }
 
-fn give_patch(plan: &Advise, patch: &SourcePatch, voice: Voice) -> Outcome {
+fn give_patch(plan: &Advise, patch: &SourcePatch, console: Console) -> Outcome {
     for sentence in &patch.left {
-        voice.warn(sentence);
+        console.warn(sentence);
     }
     if patch.diff.is_empty() {
-        voice.say("nothing in the source needs to change: all threads are worth it wherever a directive could say otherwise");
+        console.say("nothing in the source needs to change: all threads are worth it wherever a directive could say otherwise");
     }
     match &plan.output {
         Some(file) => {
             output::write_file(file, patch.diff.as_bytes())?;
-            voice.say(format!(
+            console.say(format!(
                 "wrote {0}: {1} changed; apply it with `patch -p1 -d / < {0}`",
                 file.display(),
                 match patch.changed {
@@ -141,10 +141,10 @@ fn give_patch(plan: &Advise, patch: &SourcePatch, voice: Voice) -> Outcome {
 }
 
 /// The machine to advise for.
-pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
+pub(crate) fn target(plan: &Advise, console: Console) -> Result<Target, Failure> {
     let target = match plan.machine.as_deref() {
         Some(name) => machine_named(name, plan.has_packages)?,
-        None => here(plan.has_packages, voice)?,
+        None => here(plan.has_packages, console)?,
     };
     if let Some(packages) = plan.packages
         && packages > target.packages
@@ -162,17 +162,17 @@ pub(crate) fn target(plan: &Advise, voice: Voice) -> Result<Target, Failure> {
 }
 
 /// This machine, measured before or now.
-pub(crate) fn here(packages: Option<u32>, voice: Voice) -> Result<Target, Failure> {
+pub(crate) fn here(packages: Option<u32>, console: Console) -> Result<Target, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
     let threads = ThreadList::doubling(host::usable_cpus()).0;
-    let progress = Progress::start(voice, threads.len());
+    let progress = Progress::start(console, threads.len());
     let calibrated = calibrate::machine(&unpacked, &threads, false, |done| {
         progress.at(done, "measuring this machine");
     });
     progress.finish();
     let calibrated = calibrated?;
     if let Some(doubt) = &calibrated.doubt {
-        voice.warn(doubt);
+        console.warn(doubt);
     }
     let packages = packages.unwrap_or_else(host::packages);
     Ok(Target::measured(calibrated.machine, packages))

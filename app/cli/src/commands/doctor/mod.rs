@@ -5,8 +5,8 @@ mod kernel;
 mod paging;
 mod tools;
 
+use crate::console::Console;
 use crate::failure::{Outcome, exit};
-use crate::voice::Voice;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -76,13 +76,13 @@ struct Diagnosis {
     checks: Vec<Check>,
 }
 
-pub(super) fn doctor(voice: Voice) -> Outcome {
+pub(super) fn doctor(console: Console) -> Outcome {
     let mut checks = kernel::checks();
     checks.extend(paging::checks());
     checks.extend(tools::checks());
     let ready = checks.iter().all(|check| check.status != Status::Broken);
     let diagnosis = Diagnosis { ready, checks };
-    voice.result("fathomp.doctor", &diagnosis, || text(&diagnosis))?;
+    console.result("fathomp.doctor", &diagnosis, || text(&diagnosis))?;
     Ok(if ready { 0 } else { exit::FAILED })
 }
 

@@ -1,8 +1,8 @@
 //! From recordings to cases.
 
 use super::kept::{Kept, Measured};
-use crate::evidence;
 use crate::failure::Failure;
+use crate::load;
 use fathomp_advise::evaluate::{Case, Times};
 use fathomp_advise::{Evidence, Target, is_disturbed, subjects};
 use fathomp_analysis::Analysis;
@@ -98,7 +98,7 @@ fn of_program(
     let mut regions: Option<Regions> = None;
     let mut facts: Vec<Facts> = Vec::new();
     for run in &program.runs {
-        let evidence = evidence::open(&directory.join(&run.recording), Some(&target.machine))?;
+        let evidence = load::open(&directory.join(&run.recording), Some(&target.machine))?;
         // What the model may know are runs with one thread.
         if run.threads == 1 && facts.is_empty() {
             facts = fathomp_analysis::facts(&evidence.recording);

@@ -6,9 +6,9 @@ mod runs;
 
 use super::advise;
 use crate::args::{Evaluating, Predict, UtilisationName};
+use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::output;
-use crate::voice::{Voice, print};
 use fathomp_advise::evaluate::{Evaluation, Utilisation, evaluate};
 use fathomp_advise::{Choosing, Target};
 use fathomp_report::{evaluation_page, export, text};
@@ -16,7 +16,7 @@ use kept::Kept;
 use std::path::Path;
 use std::time::Instant;
 
-pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
+pub(super) fn evaluate_on(plan: &Predict, console: Console) -> Outcome {
     let asked = &plan.evaluating;
     for file in asked.output.iter().chain(&asked.csv) {
         output::check_file(file, asked.force)?;
@@ -27,13 +27,13 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
         (Some(from), _) => (Kept::read(from)?, from),
         (None, Some(save)) => {
             output::check_directory(save, asked.force)?;
-            (measure(plan, save, voice, &mut notes)?, save)
+            (measure(plan, save, console, &mut notes)?, save)
         }
         (None, None) => {
             spool = tempfile::tempdir()
                 .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
             (
-                measure(plan, spool.path(), voice, &mut notes)?,
+                measure(plan, spool.path(), console, &mut notes)?,
                 spool.path(),
             )
         }
@@ -82,28 +82,33 @@ pub(super) fn evaluate_on(plan: &Predict, voice: Voice) -> Outcome {
         let doubt = format!(
             "{disturbed} of the {runs} runs of regions that this rests on were disturbed by other programs: their times, and all that follows from them, are doubtful."
         );
-        voice.warn(&doubt);
+        console.warn(&doubt);
         notes.push(doubt);
     }
-    give(asked, &evaluation, &notes, voice)
+    give(asked, &evaluation, &notes, console)
 }
 
-fn give(asked: &Evaluating, evaluation: &Evaluation, notes: &[String], voice: Voice) -> Outcome {
+fn give(
+    asked: &Evaluating,
+    evaluation: &Evaluation,
+    notes: &[String],
+    console: Console,
+) -> Outcome {
     if let Some(file) = &asked.output {
         output::write_file(file, evaluation_page(evaluation, notes)?.as_bytes())?;
-        voice.say(format!("wrote {}", file.display()));
+        console.say(format!("wrote {}", file.display()));
     }
     if let Some(file) = &asked.csv {
         output::write_file(file, export::evaluation_csv(evaluation).as_bytes())?;
-        voice.say(format!("wrote {}", file.display()));
+        console.say(format!("wrote {}", file.display()));
     }
     for note in notes {
-        voice.say(note);
+        console.say(note);
     }
-    if voice.json {
+    if console.json {
         print(&(serde_json::to_string_pretty(evaluation)? + "\n"))?;
     } else {
-        print(&text::evaluation(evaluation, voice.width()))?;
+        print(&text::evaluation(evaluation, console.width()))?;
     }
     Ok(0)
 }
@@ -112,17 +117,17 @@ fn give(asked: &Evaluating, evaluation: &Evaluation, notes: &[String], voice: Vo
 fn measure(
     plan: &Predict,
     directory: &Path,
-    voice: Voice,
+    console: Console,
     notes: &mut Vec<String>,
 ) -> Result<Kept, Failure> {
     let begun = Instant::now();
     let target = match &plan.machine {
         Some(file) => {
-            let machine = crate::evidence::machine(Some(file))?;
+            let machine = crate::load::machine(Some(file))?;
             let machine = machine.ok_or_else(|| Failure::new("no machine was given"))?;
             Target::measured(machine, crate::host::packages())
         }
-        None => advise::here(None, voice)?,
+        None => advise::here(None, console)?,
     };
     if target.machine.cores < 2 {
         return Err(Failure::new(
@@ -130,5 +135,11 @@ fn measure(
         )
         .with_code(exit::FAILED));
     }
-    runs::measure(&plan.evaluating, &target, directory, begun, (voice, notes))
+    runs::measure(
+        &plan.evaluating,
+        &target,
+        directory,
+        begun,
+        (console, notes),
+    )
 }

@@ -3,12 +3,12 @@
 use super::kept::{Kept, Measured, Run};
 use crate::args::Evaluating;
 use crate::commands::workload::Workshop;
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::launch::{Stderr, Stdin, Stdout};
 use crate::program;
 use crate::progress::Progress;
 use crate::recording::{self, Conditions, Destination, Request, Streams, Subject, Teams};
-use crate::voice::Voice;
 use fathomp_advise::Target;
 use fathomp_launch::OpenMp;
 use fathomp_runtime::Unpacked;
@@ -41,7 +41,7 @@ pub(super) fn measure(
     target: &Target,
     directory: &Path,
     begun: Instant,
-    (voice, notes): (Voice, &mut Vec<String>),
+    (console, notes): (Console, &mut Vec<String>),
 ) -> Result<Kept, Failure> {
     let (unit, units) = units(target);
     let mut kept = Kept::new(unit, units, target.packages);
@@ -67,7 +67,7 @@ pub(super) fn measure(
     counts.sort_unstable();
     counts.dedup();
     let rounds = asked.repeat as usize;
-    let progress = Progress::start(voice, workloads.len() * (rounds + 1));
+    let progress = Progress::start(console, workloads.len() * (rounds + 1));
     let shop = Workshop::open(&asked.making)?;
     let mut job = Job {
         asked,

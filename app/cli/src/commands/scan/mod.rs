@@ -5,9 +5,9 @@ mod named;
 mod score;
 
 use crate::args::Scan;
+use crate::console::{self, Console};
 use crate::failure::{Failure, Outcome, exit};
 use crate::output;
-use crate::voice::{self, Voice};
 use fathomp_directives::{Compiled, Scanned, compile_commands, join, scan_file};
 use fathomp_regions::{BodyKind, Region, Regions};
 use fathomp_report::text::{self, ScanOptions};
@@ -15,7 +15,7 @@ use inputs::Inputs;
 use std::fmt::Write as _;
 use std::path::Path;
 
-pub(super) fn scan(plan: &Scan, voice: Voice) -> Outcome {
+pub(super) fn scan(plan: &Scan, console: Console) -> Outcome {
     for file in plan.output.iter().chain(&plan.region_lines) {
         output::check_file(file, plan.force)?;
     }
@@ -50,19 +50,19 @@ pub(super) fn scan(plan: &Scan, voice: Voice) -> Outcome {
         true => Some(score::scores(plan, &regions)?),
         false => None,
     };
-    write(plan, &regions, voice)?;
+    write(plan, &regions, console)?;
     if let Some(scores) = &scores {
-        voice.result("fathomp.score", scores, || scores.text())?;
+        console.result("fathomp.score", scores, || scores.text())?;
         return Ok(0);
     }
-    if voice.json {
-        return voice::print_json(&regions).map(|()| 0);
+    if console.json {
+        return console::print_json(&regions).map(|()| 0);
     }
     let options = ScanOptions {
-        width: voice.width(),
+        width: console.width(),
         verbose: plan.verbose,
     };
-    voice::print(&text::scan(&regions, &options))?;
+    console::print(&text::scan(&regions, &options))?;
     Ok(0)
 }
 
@@ -149,10 +149,10 @@ fn nothing(regions: &Regions, inputs: &Inputs) -> Failure {
     Failure::new(sentence)
 }
 
-fn write(plan: &Scan, regions: &Regions, voice: Voice) -> Result<(), Failure> {
+fn write(plan: &Scan, regions: &Regions, console: Console) -> Result<(), Failure> {
     let wrote = |path: &Path, content: String| {
         output::write_file(path, content.as_bytes())?;
-        voice.say(format!("wrote {}", path.display()));
+        console.say(format!("wrote {}", path.display()));
         Ok::<(), Failure>(())
     };
     if let Some(path) = &plan.output {

@@ -2,10 +2,10 @@
 
 use super::workshop::{Workshop, chosen};
 use crate::args::workload::Build;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome};
 use crate::output::check_file;
 use crate::progress::Progress;
-use crate::voice::Voice;
 use fathomp_toolchain::Built;
 use fathomp_workloads::{Memory, MemoryError, available};
 use serde::Serialize;
@@ -32,10 +32,10 @@ struct Row {
     heap_bytes: Option<u64>,
 }
 
-pub(super) fn build(plan: &Build, voice: Voice) -> Outcome {
+pub(super) fn build(plan: &Build, console: Console) -> Outcome {
     let workshop = Workshop::open(&plan.making)?;
     let workloads = chosen(&plan.names, &plan.sizing)?;
-    let progress = Progress::start(voice, workloads.len());
+    let progress = Progress::start(console, workloads.len());
     let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
     let built = workshop.build_all(&workloads, class, true, &progress, 0);
     progress.finish();
@@ -46,7 +46,7 @@ pub(super) fn build(plan: &Build, voice: Voice) -> Outcome {
     }
     let rows = workloads.iter().zip(&built).map(|(workload, built)| {
         let arguments = workload.size_arguments(class, size);
-        let (static_bytes, heap_bytes) = if voice.json {
+        let (static_bytes, heap_bytes) = if console.json {
             need(&built.path, &arguments)
         } else {
             (None, None)
@@ -68,7 +68,7 @@ pub(super) fn build(plan: &Build, voice: Voice) -> Outcome {
     let answer = Answer {
         programs: rows.collect(),
     };
-    voice.result("fathomp.workload-build", &answer, || {
+    console.result("fathomp.workload-build", &answer, || {
         answer.programs.iter().map(Row::text).collect()
     })?;
     Ok(0)

@@ -1,8 +1,8 @@
 //! `fathomp workload figures`: the published figures of access patterns, measured here.
 
 use crate::args::workload::Figures;
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
-use crate::voice::Voice;
 use crate::{host, output};
 use serde::Serialize;
 use std::io::Write as _;
@@ -18,7 +18,7 @@ struct Answer {
     files: Vec<PathBuf>,
 }
 
-pub(super) fn figures(plan: &Figures, voice: Voice) -> Outcome {
+pub(super) fn figures(plan: &Figures, console: Console) -> Outcome {
     output::check_directory(&plan.output, plan.force)?;
     let failed = |error: std::io::Error| {
         Failure::new(format!(
@@ -30,7 +30,7 @@ pub(super) fn figures(plan: &Figures, voice: Voice) -> Outcome {
         .threads
         .clone()
         .map_or_else(|| vec![1, host::usable_cpus()], |list| list.0);
-    voice.say("measuring seven figures, which takes minutes");
+    console.say("measuring seven figures, which takes minutes");
     let mut shell = Command::new("sh")
         .args(["-s", "--"])
         .arg(&plan.output)
@@ -53,7 +53,7 @@ pub(super) fn figures(plan: &Figures, voice: Voice) -> Outcome {
     let answer = Answer {
         files: files(&plan.output).map_err(|error| Failure::unwritable(&plan.output, &error))?,
     };
-    voice.result("fathomp.workload.figures", &answer, || {
+    console.result("fathomp.workload.figures", &answer, || {
         let lines = answer
             .files
             .iter()

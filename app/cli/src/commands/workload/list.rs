@@ -1,8 +1,8 @@
 //! `fathomp workload list`.
 
 use crate::args::workload::{List, SuiteName};
+use crate::console::Console;
 use crate::failure::Outcome;
-use crate::voice::Voice;
 use fathomp_workloads::{Class, Suite, Workload, catalogue};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ struct Row {
     sized_when_built: bool,
 }
 
-pub(super) fn list(plan: &List, voice: Voice) -> Outcome {
+pub(super) fn list(plan: &List, console: Console) -> Outcome {
     let mut all = catalogue();
     if let Some(SuiteName(suite)) = plan.suite {
         all.retain(|workload| workload.suite == suite);
@@ -35,8 +35,8 @@ pub(super) fn list(plan: &List, voice: Voice) -> Outcome {
     let answer = Answer {
         workloads: rows.collect(),
     };
-    voice.result("fathomp.workload-list", &answer, || {
-        text(&all, voice.width())
+    console.result("fathomp.workload-list", &answer, || {
+        text(&all, console.width())
     })?;
     Ok(0)
 }

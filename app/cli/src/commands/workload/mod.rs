@@ -10,18 +10,18 @@ mod workshop;
 
 use crate::args::Workload;
 use crate::args::workload::Action;
+use crate::console::Console;
 use crate::failure::Outcome;
-use crate::voice::Voice;
 
 pub(super) use memory::check as fits;
 pub(super) use workshop::Workshop;
 
-pub(super) fn workload(plan: &Workload, voice: Voice) -> Outcome {
+pub(super) fn workload(plan: &Workload, console: Console) -> Outcome {
     match &plan.action {
-        Action::List(plan) => list::list(plan, voice),
-        Action::Build(plan) => build::build(plan, voice),
-        Action::Run(plan) => run::run(plan, voice),
-        Action::Verify(plan) => verify::verify(plan, voice),
-        Action::Figures(plan) => figures::figures(plan, voice),
+        Action::List(plan) => list::list(plan, console),
+        Action::Build(plan) => build::build(plan, console),
+        Action::Run(plan) => run::run(plan, console),
+        Action::Verify(plan) => verify::verify(plan, console),
+        Action::Figures(plan) => figures::figures(plan, console),
     }
 }

@@ -3,10 +3,10 @@
 use super::memory;
 use super::workshop::{Workshop, check_nodes, check_sizing};
 use crate::args::workload::{Run, RuntimeName};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{self, Launch, Stderr, Stdin, Stdout, library};
 use crate::program::{self, Program};
-use crate::voice::Voice;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,16 +18,16 @@ struct Answer {
     wall_ns: u64,
 }
 
-pub(super) fn run(plan: &Run, voice: Voice) -> Outcome {
+pub(super) fn run(plan: &Run, console: Console) -> Outcome {
     let prepared = prepare(plan).map_err(|failure| match failure.code {
         // The launcher's own failures must not look like the program's.
         exit::FAILED => failure.with_code(exit::LAUNCHER),
         _ => failure,
     })?;
-    let answer = start_and_wait(plan, &prepared, voice)
+    let answer = start_and_wait(plan, &prepared, console)
         .map_err(|failure| failure.with_code(exit::LAUNCHER))?;
-    if voice.json {
-        voice.result("fathomp.workload-run", &answer, String::new)?;
+    if console.json {
+        console.result("fathomp.workload-run", &answer, String::new)?;
     }
     Ok(answer.exit_code)
 }
@@ -55,7 +55,7 @@ fn prepare(plan: &Run) -> Result<Program, Failure> {
     }
 }
 
-fn start_and_wait(plan: &Run, program: &Program, voice: Voice) -> Result<Answer, Failure> {
+fn start_and_wait(plan: &Run, program: &Program, console: Console) -> Result<Answer, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
     let launch = Launch {
         program,
@@ -63,7 +63,7 @@ fn start_and_wait(plan: &Run, program: &Program, voice: Voice) -> Result<Answer,
         library: (plan.runtime == RuntimeName::Fathomp).then(|| library(&unpacked, plan.cluster)),
         plan: launch::plan(plan.threads, plan.cluster),
         stdin: Stdin::Inherit,
-        stdout: Stdout::for_voice(voice),
+        stdout: Stdout::for_voice(console),
         stderr: Stderr::Inherit,
     };
     let ended = launch.start()?.wait(None)?;

@@ -6,11 +6,11 @@ mod answer;
 use super::memory;
 use super::workshop::{Workshop, check_nodes, chosen};
 use crate::args::workload::{RuntimeName, Verify};
+use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{cluster_plan, library};
 use crate::program;
 use crate::progress::Progress;
-use crate::voice::Voice;
 use answer::{Answer, Row, RunRow};
 use fathomp_launch::Plan;
 use fathomp_workloads::{Runtime, Trial, Workload, check};
@@ -48,13 +48,13 @@ impl Subject<'_> {
     }
 }
 
-pub(super) fn verify(plan: &Verify, voice: Voice) -> Outcome {
+pub(super) fn verify(plan: &Verify, console: Console) -> Outcome {
     check_nodes(plan.cluster, &plan.runtime)?;
     let workshop = Workshop::open(&plan.making)?;
     let workloads = chosen(&plan.names, &plan.sizing)?;
     let count = workloads.len();
     // Built, run, and perhaps built and run once more without OpenMP.
-    let progress = Progress::start(voice, 3 * count);
+    let progress = Progress::start(console, 3 * count);
     let class = plan.sizing.class();
     let built = workshop.build_all(&workloads, class, true, &progress, 0);
     let mut subjects: Vec<Subject<'_>> = workloads
@@ -98,8 +98,8 @@ pub(super) fn verify(plan: &Verify, voice: Voice) -> Outcome {
     let answer = Answer::new(rows.collect(), &settings, class);
     progress.finish();
     let code = if answer.right() { 0 } else { exit::FAILED };
-    voice.result("fathomp.workload-verify", &answer, || {
-        answer.text(voice.width())
+    console.result("fathomp.workload-verify", &answer, || {
+        answer.text(console.width())
     })?;
     Ok(code)
 }

@@ -8,7 +8,7 @@ use fathomp_types::Ending;
 
 /// What is known of a run of which nothing was recorded.
 #[derive(Debug)]
-pub(super) struct Silence<'a> {
+pub(super) struct EmptyRecording<'a> {
     pub(super) program: &'a Program,
     pub(super) ended: &'a Ended,
     /// Processes that asked our runtime for anything.
@@ -19,7 +19,7 @@ pub(super) struct Silence<'a> {
     pub(super) runtime: Option<&'a Watched>,
 }
 
-impl Silence<'_> {
+impl EmptyRecording<'_> {
     /// One sentence that says why, unless the runtimes that were seen say it
     /// already.
     pub(super) fn explain(&self) -> Option<String> {
@@ -93,7 +93,7 @@ mod tests {
             wall: Duration::ZERO,
             processor: None,
         };
-        let silence = Silence {
+        let silence = EmptyRecording {
             program: &program,
             ended: &ended,
             processes,
@@ -138,7 +138,7 @@ mod tests {
             wall: Duration::ZERO,
             processor: None,
         };
-        let silence = Silence {
+        let silence = EmptyRecording {
             program: &program,
             ended: &ended,
             processes: 0,

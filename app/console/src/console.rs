@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 /// How to speak to the user of this invocation.
 #[derive(Clone, Copy, Debug)]
-pub struct Voice {
+pub struct Console {
     /// Results as JSON.
     pub json: bool,
     /// No words while all goes well.
     pub quiet: bool,
 }
 
-impl Voice {
+impl Console {
     /// A sentence about progress.
     pub fn say(self, sentence: impl AsRef<str>) {
         if !self.quiet {

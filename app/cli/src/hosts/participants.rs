@@ -3,10 +3,10 @@
 use super::agent::setup;
 use super::{mpicc, version};
 use crate::args::{OnHosts, Transport};
+use crate::console::{Console, complain, wait_until_heard};
 use crate::failure::{Failure, exit};
 use crate::launch::passed_signals;
 use crate::program::Program;
-use crate::voice::{Voice, complain, wait_until_heard};
 use fathomp_hosts::ranks::{
     First, FoundBy, MeetError, Member, Met, Started, Starter, Way, end_all, meet,
 };
@@ -22,12 +22,12 @@ use std::time::Duration;
 const HEARING: Duration = Duration::from_secs(2);
 
 /// Hosts, and what they have in common if they were started by somebody else.
-pub(crate) struct Crew {
+pub(crate) struct Participants {
     pub(super) hosts: Hosts,
     pub(super) first: Option<Box<First>>,
 }
 
-impl Crew {
+impl Participants {
     /// How many nodes they have.
     pub(crate) fn nodes(&self) -> u16 {
         self.hosts.nodes()
@@ -47,7 +47,7 @@ pub(crate) enum Gathered {
     /// It runs a program on this machine.
     Alone,
     /// It runs a program on hosts.
-    Crew(Crew),
+    Participants(Participants),
     /// It was a rank that is not the first, and has done its work: its exit code.
     Member(u8),
 }
@@ -57,7 +57,7 @@ pub(crate) enum Gathered {
 pub(crate) fn gather(on: &OnHosts, command: &[OsString], nodes: u16) -> Result<Gathered, Failure> {
     let Some(transport) = on.transport else {
         return match on.are_asked_for() {
-            true => Ok(Gathered::Crew(Crew::named(on)?)),
+            true => Ok(Gathered::Participants(Participants::named(on)?)),
             false => Ok(Gathered::Alone),
         };
     };
@@ -68,7 +68,7 @@ pub(crate) fn gather(on: &OnHosts, command: &[OsString], nodes: u16) -> Result<G
         .with_code(exit::USAGE));
     };
     match rally((on, transport), &started, command, nodes) {
-        Ok(Met::First(first)) => Ok(Gathered::Crew(Crew {
+        Ok(Met::First(first)) => Ok(Gathered::Participants(Participants {
             hosts: first.hosts().clone(),
             first: Some(first),
         })),
@@ -181,13 +181,13 @@ pub(crate) fn is_said_by_first(failure: &Failure) -> bool {
 }
 
 /// Says, once, that a program runs several times though it may have been meant to run once.
-pub(crate) fn tell_of_others(program: &Program, voice: Voice) {
+pub(crate) fn tell_of_others(program: &Program, console: Console) {
     let Some(started) = Started::of_this_process() else {
         return;
     };
     let Started { by, rank, size, .. } = started;
     if rank == 0 && size > 1 && !program.may_use_mpi() {
-        voice.warn(format!(
+        console.warn(format!(
             "{by} has started this {size} times, and each runs the program by itself: to have them run it together, give --transport tcp or --transport mpi"
         ));
     }
