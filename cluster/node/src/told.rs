@@ -5,41 +5,20 @@
 //! counts as that of the node's first thread, since the service thread is no task.
 
 use fathomp_omp::tap;
-use fathomp_paging::Counter;
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_types::ThreadId;
+use fathomp_types::interposer::SharedCount;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// The counters, in the order of their numbers: those of the tap from the first one on.
-const COUNTERS: [Counter; 6] = [
-    Counter::DsmWriteFaults,
-    Counter::DsmFetchFaults,
-    Counter::DsmPagesIn,
-    Counter::DsmPagesOut,
-    Counter::DsmBytesIn,
-    Counter::DsmBytesOut,
-];
-
-const FIRST: usize = COUNTERS[0].index();
-
-// The tap is given the first one's number only.
-const _: () = {
-    let mut at = 0;
-    while at < COUNTERS.len() {
-        assert!(COUNTERS[at].index() == FIRST + at);
-        at += 1;
-    }
-};
 
 /// A thread's words.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Words([AtomicU64; COUNTERS.len()]);
+struct Words([AtomicU64; SharedCount::COUNT]);
 
 impl Words {
-    fn add(&self, counter: Counter, more: u64) {
+    fn add(&self, counter: SharedCount, more: u64) {
         if more != 0 {
-            self.0[counter.index() - FIRST].fetch_add(more, Ordering::Relaxed);
+            self.0[counter as usize].fetch_add(more, Ordering::Relaxed);
         }
     }
 }
@@ -70,7 +49,7 @@ impl Told {
     /// The calling thread is that one: the tap reads its words from now on.
     pub(crate) fn introduce(&'static self, thread: ThreadId) {
         if let (Some(tap), Some(words)) = (tap::tap(), self.threads.get(thread.0 as usize)) {
-            (tap.counters)(&words.0, FIRST as u32);
+            (tap.counters)(&words.0);
         }
     }
 
@@ -83,9 +62,9 @@ impl Told {
     pub(crate) fn add(&self, thread: ThreadId, counts: &DsmCounts) {
         if let Some(words) = self.threads.get(thread.0 as usize) {
             let noticed = counts[DsmCount::WriteFaultsLocal] + counts[DsmCount::WriteFaultsRemote];
-            words.add(Counter::DsmWriteFaults, noticed);
-            words.add(Counter::DsmFetchFaults, counts[DsmCount::FetchFaults]);
-            words.add(Counter::DsmPagesIn, counts[DsmCount::PagesFetched]);
+            words.add(SharedCount::WriteFaults, noticed);
+            words.add(SharedCount::FetchFaults, counts[DsmCount::FetchFaults]);
+            words.add(SharedCount::PagesIn, counts[DsmCount::PagesFetched]);
         }
     }
 
@@ -94,8 +73,8 @@ impl Told {
         let first = ThreadId(self.first.load(Ordering::Relaxed));
         self.add(first, counts);
         if let Some(words) = self.threads.get(first.0 as usize) {
-            words.add(Counter::DsmPagesOut, counts[DsmCount::PagesServed]);
-            words.add(Counter::DsmBytesOut, counts[DsmCount::BytesSent]);
+            words.add(SharedCount::PagesOut, counts[DsmCount::PagesServed]);
+            words.add(SharedCount::BytesOut, counts[DsmCount::BytesSent]);
         }
     }
 
@@ -103,7 +82,7 @@ impl Told {
     pub(crate) fn received(&self, bytes: usize) {
         let first = self.first.load(Ordering::Relaxed) as usize;
         if let Some(words) = self.threads.get(first) {
-            words.add(Counter::DsmBytesIn, bytes as u64);
+            words.add(SharedCount::BytesIn, bytes as u64);
         }
     }
 }

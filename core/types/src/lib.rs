@@ -1,5 +1,5 @@
 //! Identifiers and units shared by every fathomp crate, numbers and names as people
-//! read them, and names nearly right.
+//! read them, names nearly right, and what a runtime tells an interposer.
 //!
 //! Nothing here does I/O or knows a platform; it is the one crate that every
 //! other crate may depend on.
@@ -8,6 +8,7 @@
 mod align;
 mod ending;
 mod ids;
+pub mod interposer;
 pub mod looking;
 mod nearest;
 pub mod text;

@@ -1,7 +1,7 @@
 //! Looking for the tap (`paging/interposer`), which records paging where it is loaded.
 
 use fathomp_omp::tap::{self, Tap};
-use fathomp_paging::{INTERFACE_SYMBOL, INTERFACE_VERSION, Interface, InterfaceFunction};
+use fathomp_types::interposer::{Function, Interface, SYMBOL, SharedCount, VERSION};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -15,7 +15,7 @@ pub(crate) fn expect() {
 #[must_use]
 pub fn address() -> *mut c_void {
     // SAFETY: the name is a C string.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, INTERFACE_SYMBOL.as_ptr()) }
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, SYMBOL.as_ptr()) }
 }
 
 static INTERFACE: OnceLock<&'static Interface> = OnceLock::new();
@@ -28,10 +28,10 @@ fn find() -> Option<&'static Tap> {
         return None;
     }
     // SAFETY: what has this name is the tap's function, of this type.
-    let function = unsafe { std::mem::transmute::<*mut c_void, InterfaceFunction>(function) };
+    let function = unsafe { std::mem::transmute::<*mut c_void, Function>(function) };
     // SAFETY: any version may be asked for. What is returned is null or an interface of that
     // version in the tap's own memory, and preloaded libraries stay.
-    let found: &'static Interface = unsafe { function(INTERFACE_VERSION).as_ref()? };
+    let found: &'static Interface = unsafe { function(VERSION).as_ref()? };
     let interface = INTERFACE.get_or_init(|| found);
     Some(TAP.get_or_init(|| Tap {
         interface,
@@ -47,10 +47,9 @@ fn number(text: &str) -> u32 {
     })
 }
 
-fn counters(words: &'static [AtomicU64], first: u32) {
+fn counters(words: &'static [AtomicU64; SharedCount::COUNT]) {
     if let Some(interface) = INTERFACE.get() {
-        let count = u32::try_from(words.len()).unwrap_or(0);
         // SAFETY: so many words, which stay for ever.
-        unsafe { (interface.counters)(words.as_ptr(), count, first) };
+        unsafe { (interface.counters)(words.as_ptr()) };
     }
 }

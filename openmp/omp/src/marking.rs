@@ -8,14 +8,14 @@
 use crate::cluster;
 use crate::tap::{Called, Name, Tap, tap};
 use crate::team::{Member, Team};
-use fathomp_paging::MarkKind;
+use fathomp_types::interposer::Mark;
 use std::sync::atomic::Ordering;
 
 fn is_outermost(team: &Team) -> bool {
     team.level() == 1
 }
 
-fn mark(tap: &Tap, team: &Team, kind: MarkKind, called: Called) {
+fn mark(tap: &Tap, team: &Team, kind: Mark, called: Called) {
     let site = team.dock.site.load(Ordering::Relaxed);
     (tap.interface.mark)(kind as u32, Name(called, site).number(tap));
 }
@@ -50,7 +50,7 @@ fn begin(tap: &Tap, member: &Member, team: &Team) {
         introduce(member, member.index());
     }
     if team.marks.region.load(Ordering::Relaxed) {
-        mark(tap, team, MarkKind::RegionBegin, Called::Region);
+        mark(tap, team, Mark::RegionBegin, Called::Region);
     }
 }
 
@@ -66,8 +66,8 @@ pub(crate) fn ends(team: &Team) {
 #[cold]
 fn end(tap: &Tap, team: &Team) {
     if team.marks.region.load(Ordering::Relaxed) {
-        mark(tap, team, MarkKind::Barrier, Called::ImplicitBarrier);
-        mark(tap, team, MarkKind::RegionEnd, Called::Region);
+        mark(tap, team, Mark::Barrier, Called::ImplicitBarrier);
+        mark(tap, team, Mark::RegionEnd, Called::Region);
     }
 }
 
@@ -103,7 +103,7 @@ fn pass(tap: &Tap, team: &Team, next: u32, called: Called) {
     // What was stored before the barrier was opened is seen by all behind it. Nobody stores
     // for the next one before this member has come to it.
     if marks.any.load(Ordering::Relaxed) && marks.barrier.load(Ordering::Relaxed) == next {
-        mark(tap, team, MarkKind::Barrier, called);
+        mark(tap, team, Mark::Barrier, called);
     }
 }
 

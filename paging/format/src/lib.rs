@@ -16,7 +16,6 @@
 mod cause;
 mod counter;
 pub mod faults;
-mod interface;
 mod interval;
 mod meta;
 pub mod pack;
@@ -31,7 +30,6 @@ pub mod testing;
 
 pub use cause::Cause;
 pub use counter::{Counter, Counts};
-pub use interface::{INTERFACE_SYMBOL, INTERFACE_VERSION, Interface, InterfaceFunction};
 pub use interval::{Interval, Mark, MarkKind};
 pub use meta::{DIRECTORY, FORMAT, HostClock, META, MetaError, PagingMeta};
 pub use select::{Deviation, NoPart, Part, Selection, SelectionError, deviations};

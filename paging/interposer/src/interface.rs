@@ -6,17 +6,18 @@
 use crate::engine::turn::{Turn, frame};
 use crate::engine::{process, thread};
 use crate::sink::Identity;
-use fathomp_paging::{Activity, Cause, Ending, INTERFACE_VERSION, Interface, MarkKind};
+use fathomp_paging::{Activity, Cause, Counter, Ending, MarkKind};
+use fathomp_types::interposer::{Interface, Mark, SharedCount, VERSION};
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 static INTERFACE: Interface = Interface {
-    enter,
+    enter: communicate,
     leave,
     name,
-    mark,
+    mark: mark_told,
     counters,
     identity,
     ignore,
@@ -27,21 +28,19 @@ static INTERFACE: Interface = Interface {
 /// version is another.
 #[unsafe(no_mangle)]
 pub extern "C" fn fathomp_tap_interface(version: u32) -> *const Interface {
-    if version == INTERFACE_VERSION && process::sink().is_some() {
+    if version == VERSION && process::sink().is_some() {
         &raw const INTERFACE
     } else {
         ptr::null()
     }
 }
 
-fn activity_of(number: u32) -> Option<Activity> {
-    Activity::ALL.get(number as usize).copied()
+extern "C" fn communicate(cause: u32) {
+    enter(Activity::Communication, cause);
 }
 
-extern "C" fn enter(activity: u32, cause: u32) {
-    if let Some(activity) = activity_of(activity)
-        && let Some(mut turn) = Turn::take(frame())
-    {
+fn enter(activity: Activity, cause: u32) {
+    if let Some(mut turn) = Turn::take(frame()) {
         turn.own().enter_told(activity, Cause(cause));
     }
 }
@@ -67,23 +66,42 @@ unsafe extern "C" fn name(text: *const c_char, length: usize) -> u32 {
     number
 }
 
-extern "C" fn mark(kind: u32, name: u32) {
-    if let Some(kind) = MarkKind::ALL.get(kind as usize)
-        && let Some(mut turn) = Turn::take(frame())
-    {
-        turn.own().mark(*kind, name);
+extern "C" fn mark_told(number: u32, name: u32) {
+    match Mark::from_number(number) {
+        Some(Mark::Barrier) => mark(MarkKind::Barrier, name),
+        Some(Mark::RegionBegin) => mark(MarkKind::RegionBegin, name),
+        Some(Mark::RegionEnd) => mark(MarkKind::RegionEnd, name),
+        None => {}
     }
 }
 
-unsafe extern "C" fn counters(values: *const AtomicU64, count: u32, first: u32) {
+fn mark(kind: MarkKind, name: u32) {
+    if let Some(mut turn) = Turn::take(frame()) {
+        turn.own().mark(kind, name);
+    }
+}
+
+/// The counter of the first word that the runtime counts in.
+const FIRST: usize = Counter::DsmWriteFaults.index();
+
+// The others follow it, in the same order.
+const _: () = {
+    assert!(Counter::DsmFetchFaults.index() == FIRST + SharedCount::FetchFaults as usize);
+    assert!(Counter::DsmPagesIn.index() == FIRST + SharedCount::PagesIn as usize);
+    assert!(Counter::DsmPagesOut.index() == FIRST + SharedCount::PagesOut as usize);
+    assert!(Counter::DsmBytesIn.index() == FIRST + SharedCount::BytesIn as usize);
+    assert!(Counter::DsmBytesOut.index() == FIRST + SharedCount::BytesOut as usize);
+};
+
+unsafe extern "C" fn counters(values: *const AtomicU64) {
     if let Some(mut turn) = Turn::take(frame()) {
         let words = match values.is_null() {
             true => &[],
             // SAFETY: the caller gives so many words, which stay until the thread ends or
             // calls again.
-            false => unsafe { slice::from_raw_parts(values, count as usize) },
+            false => unsafe { slice::from_raw_parts(values, SharedCount::COUNT) },
         };
-        turn.own().further(words, first as usize);
+        turn.own().further(words, FIRST);
     }
 }
 
@@ -115,7 +133,8 @@ static PROGRAM: AtomicU32 = AtomicU32::new(u32::MAX);
 /// [`Activity::ALL`].
 #[unsafe(no_mangle)]
 pub extern "C" fn fathomp_paging_enter(activity: c_int) {
-    let Ok(activity) = u32::try_from(activity) else {
+    let activity = usize::try_from(activity).ok();
+    let Some(activity) = activity.and_then(|number| Activity::ALL.get(number)) else {
         return;
     };
     let mut cause = PROGRAM.load(Ordering::Relaxed);
@@ -125,7 +144,7 @@ pub extern "C" fn fathomp_paging_enter(activity: c_int) {
         cause = unsafe { name(text.as_ptr(), text.count_bytes()) };
         PROGRAM.store(cause, Ordering::Relaxed);
     }
-    enter(activity, cause);
+    enter(*activity, cause);
 }
 
 /// For `fathomp_leave` of the header: the thread leaves what it entered last.
@@ -147,5 +166,5 @@ pub unsafe extern "C" fn fathomp_paging_phase(text: *const c_char) {
     let text = unsafe { CStr::from_ptr(text) };
     // SAFETY: so many bytes.
     let number = unsafe { name(text.as_ptr(), text.count_bytes()) };
-    mark(MarkKind::Phase as u32, number);
+    mark(MarkKind::Phase, number);
 }

@@ -1,7 +1,7 @@
 // A tap for tests: notes what the runtime tells it, checks what it was promised,
 // and writes it to the file $TEST_TAP/PROCESS when the process ends.
 //
-// The interface is that of paging/format/src/interface.rs. Like the real one it
+// The interface is that of core/types/src/interposer.rs. Like the real one it
 // is preloaded in front of the runtime and stands in front of functions that
 // the runtime's cluster edition stands in front of, too.
 #define _GNU_SOURCE
@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 1 << 14, NAMES = 128, COUNTERS = 32, DEPTH = 16, KINDS = 4 };
+enum { THREADS = 1 << 14, NAMES = 128, COUNTERS = 6, DEPTH = 16, KINDS = 3 };
 
 typedef struct {
-    void (*enter)(uint32_t activity, uint32_t cause);
+    void (*enter)(uint32_t cause);
     void (*leave)(void);
     uint32_t (*name)(const char *text, size_t length);
-    void (*mark)(uint32_t kind, uint32_t name);
-    void (*counters)(const _Atomic uint64_t *values, uint32_t count, uint32_t first);
+    void (*mark)(uint32_t mark, uint32_t name);
+    void (*counters)(const _Atomic uint64_t *values);
     void (*identity)(uint32_t node, uint32_t thread);
     void (*ignore)(void);
     void (*forked)(void);
@@ -40,7 +40,6 @@ typedef struct {
     uint64_t sequence;
     uint32_t stack[DEPTH];
     const _Atomic uint64_t *values;
-    uint32_t count, first;
     uint64_t base[COUNTERS], last[COUNTERS];
     const char *wrong;
 } Thread;
@@ -75,7 +74,7 @@ static Thread *me(void) {
 }
 
 static void look(Thread *t) {
-    for (uint32_t i = 0; i < t->count; i++) {
+    for (int i = 0; t->values && i < COUNTERS; i++) {
         uint64_t value = atomic_load_explicit(&t->values[i], memory_order_relaxed);
         if (value < t->last[i]) t->wrong = "a counter has fallen";
         t->last[i] = value;
@@ -89,9 +88,8 @@ static uint32_t known(Thread *t, uint32_t number) {
     return NAMES - 1;
 }
 
-static void enter(uint32_t activity, uint32_t cause) {
+static void enter(uint32_t cause) {
     Thread *t = me();
-    if (activity > 2) t->wrong = "an unknown activity";
     if (t->depth == DEPTH) { t->wrong = "stays nested too deep"; return; }
     uint32_t name = known(t, cause);
     t->stack[t->depth++] = name;
@@ -132,13 +130,10 @@ static void mark(uint32_t kind, uint32_t number) {
     t->sequence = t->sequence * 31 + kind + 1;
 }
 
-static void counters(const _Atomic uint64_t *values, uint32_t count, uint32_t first) {
+static void counters(const _Atomic uint64_t *values) {
     Thread *t = me();
-    if (count > COUNTERS) { t->wrong = "too many counters"; return; }
     t->values = values;
-    t->count = count;
-    t->first = first;
-    for (uint32_t i = 0; i < count; i++) t->base[i] = t->last[i] = atomic_load(&values[i]);
+    for (int i = 0; i < COUNTERS; i++) t->base[i] = t->last[i] = atomic_load(&values[i]);
 }
 
 static void identity(uint32_t node, uint32_t number) {
@@ -162,7 +157,7 @@ static const Interface interface = {enter, leave, name, mark, counters, identity
 
 const Interface *fathomp_tap_interface(uint32_t version) {
     folder = getenv("TEST_TAP");
-    return version == 1 && folder ? &interface : NULL;
+    return version == 2 && folder ? &interface : NULL;
 }
 
 static void out(int file, const char *format, ...) {
@@ -180,7 +175,7 @@ static void tell(void) {
     snprintf(path, sizeof path, "%s/%d", folder, (int)getpid());
     int file = (int)syscall(SYS_openat, -100, path, 0101, 0600);
     if (file < 0) return;
-    static const char *kinds[KINDS] = {"barrier", "begin", "end", "phase"};
+    static const char *kinds[KINDS] = {"barrier", "begin", "end"};
     int count = atomic_load(&used);
     for (int i = 0; i < count && i < THREADS; i++) {
         Thread *t = &threads[i];
@@ -195,8 +190,8 @@ static void tell(void) {
                 if (t->marks[k][n])
                     out(file, "mark\t%s\t%s\t%llu\n", kinds[k], called, (unsigned long long)t->marks[k][n]);
         }
-        for (uint32_t c = 0; c < t->count; c++)
-            out(file, "counter\t%u\t%llu\n", t->first + c,
+        for (int c = 0; t->values && c < COUNTERS; c++)
+            out(file, "counter\t%d\t%llu\n", c,
                 (unsigned long long)(atomic_load(&t->values[c]) - t->base[c]));
     }
     syscall(SYS_close, file);

@@ -1,7 +1,7 @@
 //! The tap, once it is found.
 
-use fathomp_paging::{INTERFACE_VERSION, Interface};
 use fathomp_sys::static_ref::AtomicRef;
+use fathomp_types::interposer::{Interface, SharedCount, VERSION};
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +12,13 @@ pub struct Tap {
     pub interface: &'static Interface,
     /// The number that it gives a name, as [`Interface::name`]: 0 if it has no room.
     pub number: fn(&str) -> u32,
-    /// As [`Interface::counters`]: words that only rise, of the counters from that number on.
-    pub counters: fn(&'static [AtomicU64], u32),
+    /// As [`Interface::counters`].
+    pub counters: fn(&'static [AtomicU64; SharedCount::COUNT]),
 }
 
 impl fmt::Debug for Tap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tap(version {INTERFACE_VERSION})")
+        write!(f, "Tap(version {VERSION})")
     }
 }
 

@@ -4,7 +4,6 @@ use super::found::{Tap, tap};
 use super::names::{Called, Name};
 
 use crate::recorded::recorder;
-use fathomp_paging::Activity;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::state::State;
 use std::cell::Cell;
@@ -52,7 +51,7 @@ thread_local! {
 }
 
 fn enter(tap: &Tap, name: Name) {
-    (tap.interface.enter)(Activity::Communication as u32, name.number(tap));
+    (tap.interface.enter)(name.number(tap));
 }
 
 /// Runs `wait`, in which the calling thread waits in `state` at `place`.

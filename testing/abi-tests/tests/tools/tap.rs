@@ -21,12 +21,12 @@ const ROUNDS: u64 = 20;
 const REGIONS: u64 = ROUNDS + 1;
 const BARRIERS: u64 = 2 * ROUNDS;
 
-/// Numbers of the first and of all counters of the shared memory.
-const WRITE_FAULTS: usize = 10;
-const FETCH_FAULTS: usize = 11;
-const PAGES_IN: usize = 12;
-const BYTES_IN: usize = 14;
-const BYTES_OUT: usize = 15;
+/// Numbers of counters of the shared memory.
+const WRITE_FAULTS: usize = 0;
+const FETCH_FAULTS: usize = 1;
+const PAGES_IN: usize = 2;
+const BYTES_IN: usize = 4;
+const BYTES_OUT: usize = 5;
 
 /// What the tap noted of a thread.
 #[derive(Debug, Default)]
