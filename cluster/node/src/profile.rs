@@ -9,7 +9,7 @@
 
 use crate::told::Told;
 use fathomp_launch::of_this_process;
-use fathomp_omp::worker;
+use fathomp_omp::recording;
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_trace::now;
 use fathomp_types::{ThreadId, Ticks};
@@ -214,7 +214,7 @@ impl Profile {
         let at = now();
         counts[time] += at.since(since).0;
         more(&mut counts, wait, since..at);
-        let recorder = worker::recorder();
+        let recorder = recording::recorder_of_this_thread();
         if accounts.recorded && recorder.is_none() {
             // Not known to the runtime yet: it will hand this over later.
             return account.add(&counts);

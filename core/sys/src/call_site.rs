@@ -55,12 +55,14 @@ pub fn note_again(call: Call) {
 pub struct Watch {
     tool: AtomicBool,
     anybody: AtomicBool,
+    regions: AtomicBool,
 }
 
 /// The one of this process.
 pub static WATCH: Watch = Watch {
     tool: AtomicBool::new(true),
     anybody: AtomicBool::new(true),
+    regions: AtomicBool::new(true),
 };
 
 impl Watch {
@@ -88,9 +90,16 @@ impl Watch {
         self.anybody.load(Ordering::Relaxed)
     }
 
-    /// Says whether somebody has to hear.
-    pub fn set(&self, on: bool) {
+    /// The same where regions begin and end: of these some hear who hear of nothing else.
+    #[inline]
+    pub fn is_on_for_regions(&self) -> bool {
+        self.regions.load(Ordering::Relaxed)
+    }
+
+    /// Says whether somebody has to hear: of all, and at least of regions.
+    pub fn set(&self, on: bool, regions: bool) {
         self.anybody.store(on, Ordering::Relaxed);
+        self.regions.store(on || regions, Ordering::Relaxed);
     }
 }
 

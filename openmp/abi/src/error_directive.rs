@@ -2,8 +2,7 @@
 
 use crate::entry::entries;
 use crate::fatal::{fatal, warn};
-use fathomp_omp::tool;
-use fathomp_ompt::Severity;
+use fathomp_omp::observer::{self, Severity};
 use std::ffi::CStr;
 use std::slice;
 
@@ -58,7 +57,7 @@ entries! {
 pub(crate) unsafe fn warning(message: *const u8, length: usize) {
     // SAFETY: promised by the caller.
     let length = unsafe { known(message, length) };
-    tool::error(Severity::WARNING, message.cast(), length);
+    observer::error(Severity::Warning, message.cast(), length);
     // SAFETY: promised by the caller.
     let text = unsafe { directive(message, length) };
     warn(format_args!("{text}"));
@@ -71,7 +70,7 @@ pub(crate) unsafe fn warning(message: *const u8, length: usize) {
 pub(crate) unsafe fn error(message: *const u8, length: usize) {
     // SAFETY: promised by the caller.
     let length = unsafe { known(message, length) };
-    tool::error(Severity::FATAL, message.cast(), length);
+    observer::error(Severity::Fatal, message.cast(), length);
     // SAFETY: promised by the caller.
     let text = unsafe { directive(message, length) };
     fatal(format_args!("{text}"));

@@ -7,10 +7,10 @@
 //! specification allows, for nothing may depend on their running together.
 
 use crate::icv::Icvs;
+use crate::observer;
 use crate::parallel::{self, Fork};
 use crate::runtime::runtime;
 use crate::team::{Group, Team};
-use crate::tool;
 use crate::worker::current;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ pub fn target(function: Outlined, data: Opaque, call: usize, thread_limit: u32) 
         prepare: Some(&|team, _| detach(team, group)),
     });
     current().set_icvs(icvs);
-    tool::call_region(current(), function, data);
+    observer::call_region(current(), function, data);
     parallel::end(frame);
     set_league(group, 0, 1);
     spare().push(group);
@@ -94,9 +94,9 @@ pub fn teams(function: Outlined, data: Opaque, num_teams: u32, thread_limit: u32
     let run = |team_num| {
         set_league(group, team_num, num_teams);
         member.set_icvs(inner);
-        tool::call_team(member, (team_num, num_teams), function, data);
+        observer::call_team(member, (team_num, num_teams), function, data);
     };
-    tool::league(member, num_teams, || (0..num_teams).for_each(run));
+    observer::league(member, num_teams, || (0..num_teams).for_each(run));
     set_league(group, 0, 1);
     member.set_icvs(outer);
 }

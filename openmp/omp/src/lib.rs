@@ -10,23 +10,20 @@
 //! * [`worksharing`], [`sync`], [`task`]: what members do inside a region.
 //! * [`cluster`]: regions spread over processes that share no memory by
 //!   themselves.
-//! * [`trips`]: what regions are begun with, so far as it says how much they have to do.
-//! * [`share`]: dividing the machine with other programs.
-//! * [`tap`]: what the recorder of paging is told; `marking`: of regions and barriers.
-//! * [`tool`]: what a first-party tool is told and may ask.
+//! * [`observer`]: who is told of what threads do, and who has a say in how many do it: the
+//!   recorder, a first-party tool, the library that records paging (by [`tap`]), advice, and
+//!   dividing the machine with other programs.
 //! * [`icv`], [`mod@env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
 
-mod advice;
 pub mod barrier;
 mod bell;
 pub mod cluster;
-mod encounter;
 pub mod env;
 pub mod icv;
 pub mod initial;
-mod marking;
 mod message;
+pub mod observer;
 pub mod overflow;
 mod own;
 pub mod parallel;
@@ -37,15 +34,14 @@ pub mod query;
 mod recorded;
 mod rendezvous;
 pub mod runtime;
-pub mod share;
 pub mod sync;
 pub mod tap;
 pub mod task;
 pub mod team;
-pub mod tool;
-pub mod trips;
+mod wait;
 pub mod worker;
 pub mod worksharing;
 
+pub use observer::{recording, share, tool, trips};
 pub use runtime::runtime;
 pub use worker::current;

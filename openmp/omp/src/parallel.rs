@@ -1,25 +1,16 @@
 //! Forking a team, running a region, joining.
 
-use crate::advice;
 use crate::cluster::{self, Part};
 use crate::icv::{Icvs, ProcBind};
+use crate::observer::share;
+use crate::observer::{self, Decider, Met, Region};
 use crate::pool::Seat;
 use crate::runtime::runtime;
-use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team, Ways};
-use crate::tool::{self, tool};
-use crate::trips::{self, Look};
 use crate::worker::{Worker, current, set_current};
-use crate::{barrier, marking, places, share, task, worksharing};
-use fathomp_ompt::Thread;
+use crate::{barrier, places, task, worksharing};
 use fathomp_sys::float;
 use fathomp_sys::outlined::{Opaque, Outlined};
-use fathomp_trace::model::SiteKind;
-use fathomp_trace::now;
-use fathomp_trace::record::Decider;
-use fathomp_trace::recorder::Start;
-use fathomp_trace::state::State;
-use fathomp_types::{InstanceId, SiteId, Ticks};
 use std::mem::MaybeUninit;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -79,7 +70,7 @@ pub struct Frame {
 impl Frame {
     /// Calls the region's code as the implicit task of the encountering thread.
     pub(crate) fn call(self, fork: &Fork) {
-        tool::call_region(self.team.member(0), fork.function, fork.data);
+        observer::call_region(self.team.member(0), fork.function, fork.data);
     }
 }
 
@@ -107,17 +98,12 @@ fn run_apart(fork: &Fork) {
 pub fn begin(fork: &Fork) -> Frame {
     let outer = current();
     let worker = outer.worker();
-    let recorder = worker.recorder();
-    let look =
-        recorder.and_then(|recorder| trips::look_and_record(fork.function, fork.data, recorder));
-    let asked = recorder.map(|_| now());
     let outer_team = outer.team();
     let icvs = outer.icvs();
 
     let (wanted, mut decider) = team_size(outer_team, &icvs, fork);
     let mut size = wanted;
-    let watched = advice::choose(outer, &icvs, fork, &mut size);
-    let (mut size, shared) = share::begin(fork, outer, size);
+    let mut met = observer::meets(fork, outer, &icvs, &mut size);
     if size != wanted {
         decider = Decider::Advice;
     }
@@ -140,14 +126,10 @@ pub fn begin(fork: &Fork) -> Frame {
             decider = Decider::System;
         }
     }
-    if asked.is_some() {
-        team.dock.decider.store(decider as u32, Ordering::Relaxed);
+    if let Some(met) = &mut met {
+        met.decider = decider;
     }
-    if shared {
-        share::formed(team);
-    }
-    team.encounter.note(shared, watched);
-    form(fork, outer, &icvs, part, team, asked, look)
+    form(fork, outer, &icvs, part, team, met)
 }
 
 /// Begins the region on this node with `team`, which has its workers. `icvs`
@@ -159,8 +141,7 @@ pub(crate) fn form(
     icvs: &Icvs,
     part: Part,
     team: &'static Team,
-    asked: Option<Ticks>,
-    look: Option<Look>,
+    met: Option<Met>,
 ) -> Frame {
     let worker = outer.worker();
     let outer_team = outer.team();
@@ -215,26 +196,14 @@ pub(crate) fn form(
     if let Some(prepare) = fork.prepare {
         prepare(team, total);
     }
-    if let (Some(recorder), Some(asked)) = (runtime.recorder, asked) {
-        // The program calls the code of such a region by itself.
-        let code = match fork.caller {
-            Caller::LlvmIfFalse if fork.called_by_program => 0,
-            _ => fork.function.address(),
-        };
-        let site = recorder.site(SiteKind::Parallel, fork.call, code);
-        dock.site.store(site.0, Ordering::Relaxed);
-        let instance = match part.instance {
-            0 => recorder.next_instance().0,
-            given => given,
-        };
-        dock.instance.store(instance, Ordering::Relaxed);
-        dock.fork.store(asked.0, Ordering::Relaxed);
-        let set = look.map_or(0, |look| look.note(worker.recorder(), site));
-        dock.set.store(set, Ordering::Relaxed);
-    }
-    marking::forms(team);
-    if let Some(tool) = tool() {
-        tool.region_begins(fork, outer, team);
+    if let Some(met) = met {
+        observer::region_begins(&Region {
+            fork,
+            outer,
+            team,
+            instance: part.instance,
+            met,
+        });
     }
     if let Some(nodes) = part.nodes {
         nodes.begin(fork, team, icvs);
@@ -289,14 +258,8 @@ pub fn end(frame: Frame) {
             group.employed.fetch_sub(total - 1, Ordering::Relaxed);
         }
     }
-    if team.encounter.is_shared() {
-        share::end();
-    }
     set_current(outer);
-    if let Some(tool) = tool() {
-        tool.region_ends(outer, team, frame.called_by_program);
-    }
-    advice::ended(worker, team.encounter.watched(), team);
+    observer::region_ends(outer, team, frame.called_by_program);
 }
 
 /// `GOMP_parallel_start`: the caller runs the region's code itself, then calls
@@ -306,9 +269,7 @@ pub fn begin_legacy(fork: &Fork) {
         called_by_program: true,
         ..*fork
     });
-    if let Some(tool) = tool() {
-        tool.program_calls(frame.team.member(0));
-    }
+    observer::program_calls(frame.team.member(0));
     frame.outer.worker().open.with(|open| open.push(frame));
 }
 
@@ -433,27 +394,21 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
     let index = member.index();
     member.seat(worker);
     set_current(member);
-    if let Some(tool) = tool() {
-        tool.thread_begins(worker, Thread::WORKER);
-    }
+    observer::worker_begins(worker);
     loop {
         let mut order = seen;
-        tap::waiting(
-            State::Idle,
-            || Place::Nowhere,
-            || {
-                team.dock.bell.wait(share::resting(team.patience()), || {
-                    order = Order(team.dock.order.load(Ordering::SeqCst));
-                    order != seen || {
-                        tool::look_at_end(member, team);
-                        task::help_from_dock(member, seen);
-                        false
-                    }
-                });
-            },
-        );
+        observer::idles(|| {
+            team.dock.bell.wait(share::resting(team.patience()), || {
+                order = Order(team.dock.order.load(Ordering::SeqCst));
+                order != seen || {
+                    observer::looks_for_end(member, team);
+                    task::help_from_dock(member, seen);
+                    false
+                }
+            });
+        });
         seen = order;
-        tool::end_is_due(member);
+        observer::end_is_due(member);
         let size = order.size();
         if size == Order::DISMISS {
             // The seat is free once all have arrived, so leave nothing behind.
@@ -476,7 +431,7 @@ fn run(member: &'static Member, team: &'static Team, order: Order) {
     member.start(team);
     if let Some(function) = dock.function.load(Ordering::Relaxed) {
         let data = Opaque(dock.data.load(Ordering::Relaxed));
-        tool::call_region(member, function, data);
+        observer::call_region(member, function, data);
     }
     worksharing::leave(member);
     barrier::leave(member, order);
@@ -487,58 +442,17 @@ impl Member {
     #[inline]
     fn start(&'static self, team: &'static Team) {
         let dock = &team.dock;
-        self.worker().counting.begin();
         self.take_number(team);
         self.inherit(team, dock.icv_stamp.load(Ordering::Relaxed));
         if self.place_stamp.get() != dock.place_stamp.load(Ordering::Relaxed) {
             places::move_to_place(self, team);
         }
-        share::place(self, team);
         self.task.reset(self);
-        if let Some(tool) = tool() {
-            tool.implicit_begins(self, team);
-        }
+        observer::implicit_begins(self, team);
         let ways = Ways(dock.ways.load(Ordering::Relaxed));
         self.share.start(self, ways.has_preset());
         if let Some(floats) = ways.floats() {
             float::set(floats);
         }
-        if let Some(recorder) = self.worker().recorder() {
-            let asked = Ticks(dock.fork.load(Ordering::Relaxed));
-            recorder.begin(&self.part(team, asked));
-        }
-        marking::begins(self, team);
-    }
-
-    /// This member's part in the team's region, for the recording. `asked` is
-    /// when somebody wanted it to begin.
-    pub(crate) fn part(&self, team: &Team, asked: Ticks) -> Start {
-        let dock = &team.dock;
-        Start {
-            site: SiteId(dock.site.load(Ordering::Relaxed)),
-            instance: InstanceId(dock.instance.load(Ordering::Relaxed)),
-            parent: team.parent_instance(),
-            thread_num: self.thread_num(),
-            team_size: team.size(),
-            level: team.level(),
-            fork: asked,
-            set: match self.thread_num() {
-                0 => dock.set.load(Ordering::Relaxed),
-                _ => 0,
-            },
-            decider: match self.thread_num() {
-                0 => Decider::from_number(dock.decider.load(Ordering::Relaxed) as u8),
-                _ => Decider::Untold,
-            },
-        }
-    }
-}
-
-impl Team {
-    /// The execution that encloses this one, 0 outside.
-    fn parent_instance(&self) -> InstanceId {
-        self.parent().map_or(InstanceId(0), |outer| {
-            InstanceId(outer.team().dock.instance.load(Ordering::Relaxed))
-        })
     }
 }

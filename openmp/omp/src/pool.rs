@@ -3,16 +3,14 @@
 use crate::bell::{Bell, Patience};
 use crate::cluster;
 use crate::message;
+use crate::observer;
+use crate::observer::share;
 use crate::parallel;
 use crate::runtime::runtime;
-use crate::share;
-use crate::tap::{self, Place};
 use crate::team::{Member, Order, Team};
-use crate::tool::tool;
 use crate::worker::Worker;
 use fathomp_sys::process;
 use fathomp_sys::stack_overflow::{self, Owner};
-use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -137,7 +135,7 @@ impl Pool {
                 None => stack_overflow::cover(Owner::Runtime),
             }
             let worker = Worker::leak();
-            worker.start_recording(runtime());
+            worker.start_recording();
             let bench: &'static Bench = Box::leak(Box::new(Bench {
                 worker,
                 seat: Mutex::new(None),
@@ -222,22 +220,16 @@ impl Pool {
 impl Bench {
     fn wait(&self) -> Seat {
         loop {
-            tap::waiting(
-                State::Idle,
-                || Place::Nowhere,
-                || {
-                    self.bell.wait(Patience::polling(1), || {
-                        self.called.load(Ordering::SeqCst) || self.ends.load(Ordering::SeqCst)
-                    });
-                },
-            );
+            observer::idles(|| {
+                self.bell.wait(Patience::polling(1), || {
+                    self.called.load(Ordering::SeqCst) || self.ends.load(Ordering::SeqCst)
+                });
+            });
             if self.ends.load(Ordering::SeqCst) {
                 for team in self.worker.teams.take() {
                     runtime().pool.retire(team);
                 }
-                if let Some(tool) = tool() {
-                    tool.thread_ends(self.worker);
-                }
+                observer::worker_ends(self.worker);
                 self.ends.store(false, Ordering::SeqCst);
                 self.bell.ring();
                 continue;

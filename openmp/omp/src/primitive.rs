@@ -11,19 +11,12 @@ pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
 /// sleep in the runtime is not taken for sleep in the program.
 pub(crate) mod futex {
     use super::AtomicU32;
-    use crate::recorded::is_recorded;
+    use crate::recorded::sleeps;
     use fathomp_sys::futex;
     pub(crate) use fathomp_sys::futex::{wake, wake_all};
-    use fathomp_trace::now;
-    use fathomp_trace::recorder::asleep;
 
     /// As the function of `fathomp_sys`.
     pub(crate) fn wait(word: &AtomicU32, expected: u32) {
-        if !is_recorded() {
-            return futex::wait(word, expected);
-        }
-        let begin = now();
-        futex::wait(word, expected);
-        asleep(begin, now());
+        sleeps(|| futex::wait(word, expected));
     }
 }

@@ -41,7 +41,7 @@ pub fn thread_num() -> u32 {
 #[must_use]
 pub fn max_threads() -> u32 {
     let member = current();
-    crate::advice::asked_for_most(member.worker());
+    crate::observer::advice::asked_for_most(member.worker());
     member.icvs().num_threads
 }
 

@@ -5,18 +5,14 @@ use crate::cluster;
 use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
+use crate::observer;
+use crate::observer::recording;
+use crate::observer::share;
+use crate::observer::tool;
 use crate::pool::Pool;
-use crate::recorded;
-use crate::share;
-use crate::tap;
 use crate::task;
-use crate::tool;
-use crate::worker;
-use fathomp_sys::call_site::WATCH;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
-use fathomp_trace::model::SiteKind;
-use fathomp_trace::recorder::Recorder;
 use fathomp_types::NodeId;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
@@ -38,7 +34,6 @@ pub struct Runtime {
     pub(crate) threads: u32,
     pub(crate) pool: Pool,
     pub(crate) events: task::Events<task::Task>,
-    pub(crate) recorder: Option<&'static Recorder>,
     /// Workers inside regions, to tell when there are more threads than processors.
     busy: AtomicU32,
 }
@@ -83,14 +78,7 @@ pub fn show_environment() {
 
 /// Called when the process ends properly.
 pub fn finish() {
-    tool::end();
-    share::finish();
-    if let Some(member) = worker::known() {
-        crate::advice::finish(member.worker());
-    }
-    if let Some(recorder) = recorded::recorder() {
-        recorder.finish();
-    }
+    observer::finish();
 }
 
 /// The runtime of this process, started at the first call.
@@ -110,25 +98,24 @@ fn start() -> &'static Runtime {
         if let Some(watch) = WATCH_STACKS.get() {
             watch();
         }
-        tap::find();
-        crate::trips::start(node());
-        share::start();
-        crate::advice::start();
+        observer::start(node());
         show_environment();
         let (settings, warnings) = read_environment();
         for warning in warnings {
             message::warn(format_args!("{warning}"));
         }
+        // Each node has a recorder of its own.
+        if !cluster::is_awaited() {
+            record();
+        }
         let runtime = Runtime::leak(
             settings.clone(),
             settings.device_icvs(),
             cluster::sizes().unwrap_or_else(|| [processors(settings); 2]),
-            // Each node has one of its own.
-            (!cluster::is_awaited()).then(new_recorder).flatten(),
         );
         fathomp_sys::process::on_fork_in_child(restart_in_child);
         tool::begin(|| RUNTIME.store(Some(runtime), Ordering::Release));
-        WATCH.set(is_watched());
+        observer::settle();
     });
     RUNTIME
         .load(Ordering::Acquire)
@@ -143,19 +130,10 @@ fn processors(settings: &Settings) -> u32 {
     }
 }
 
-/// Whether somebody hears of what threads do, or will.
-fn is_watched() -> bool {
-    recorded::is_recorded()
-        || tool::tool().is_some()
-        || tap::tap().is_some()
-        || cluster::is_awaited()
-        || cluster::installed().is_some()
-}
-
-/// A recorder for this process, if the environment asks for one.
-fn new_recorder() -> Option<&'static Recorder> {
+/// This process is recorded from now on, if the environment asks for that.
+fn record() {
     let loaded = *LOADED.get_or_init(clock::pair);
-    Recorder::from_environment(NAME, loaded, cluster::identity())
+    recording::start(NAME, loaded);
 }
 
 /// The node that this process is, if it is one.
@@ -169,15 +147,14 @@ pub(crate) fn become_node() {
     let Some(before) = RUNTIME.load(Ordering::Acquire) else {
         return;
     };
+    record();
     let new = Runtime::leak(
         before.settings.clone(),
         before.device.for_child(&before.settings.affinity_format),
         cluster::sizes().unwrap_or([before.processors, before.threads]),
-        new_recorder(),
     );
     RUNTIME.store(Some(new), Ordering::Release);
-    crate::advice::stop();
-    crate::trips::restart(node());
+    observer::become_node(node());
 }
 
 /// Idle workers tell the tool that they end. They rest on, and work again if they are needed.
@@ -201,22 +178,19 @@ extern "C" fn restart_in_child() {
     let Some(parent) = RUNTIME.load(Ordering::Acquire) else {
         return;
     };
-    let recorder = parent.recorder.and_then(Recorder::restart_in_child);
+    recording::restart_in_child();
     let child = Runtime::leak(
         parent.settings.clone(),
         parent.device.for_child(&parent.settings.affinity_format),
         // Not counted anew: the forking thread may be bound to one of them.
         [parent.processors, parent.processors],
-        recorder,
     );
     RUNTIME.store(Some(child), Ordering::Release);
-    tap::restart_in_child();
-    share::restart_in_child();
     cluster::leave();
-    crate::trips::restart(node());
+    observer::restart_in_child(node());
     crate::sync::restart_in_child();
     crate::pool::restart_in_child();
-    crate::worker::restart_in_child(child);
+    crate::worker::restart_in_child();
 }
 
 /// `omp_display_env`: writes the initial ICVs to stderr. Starts nothing.
@@ -229,20 +203,11 @@ pub fn display_environment(verbose: bool) {
 }
 
 impl Runtime {
-    /// A recording knows this place, whatever is done there.
-    pub fn note_place(&self, kind: SiteKind, call: usize) {
-        if let Some(recorder) = self.recorder {
-            let _ = recorder.site(kind, call, 0);
-        }
-    }
-
     fn leak(
         settings: Settings,
         device: DeviceIcvs,
         [processors, threads]: [u32; 2],
-        recorder: Option<&'static Recorder>,
     ) -> &'static Self {
-        recorded::set(recorder);
         Box::leak(Box::new(Self {
             device,
             processors,
@@ -250,7 +215,6 @@ impl Runtime {
             settings,
             pool: Pool::default(),
             events: task::Events::default(),
-            recorder,
             busy: AtomicU32::new(0),
         }))
     }

@@ -21,8 +21,8 @@ pub use found::{Tap, expect, find, tap};
 pub(crate) use marks::Marks;
 pub use names::Called;
 pub(crate) use names::Name;
-pub(crate) use waits::{Place, meanwhile, waiting};
-pub use waits::{Stay, communicate, waits_long};
+pub(crate) use waits::{Outer, Place, begins, ends, idle_begins, idle_ends, meanwhile, waits_long};
+pub use waits::{Stay, communicate};
 
 /// The calling thread serves the runtime, not the program.
 pub fn ignore_this_thread() {

@@ -6,14 +6,14 @@
 
 use crate::bell::{Bell, Patience};
 use crate::cluster::Nodes;
-use crate::encounter::Encounter;
 use crate::icv::Icvs;
+use crate::observer::AtEnd;
+use crate::observer::tool::{MemberWords, TeamWords};
 use crate::own::Own;
 use crate::places::{Spot, TeamBinding};
 use crate::rendezvous::Rendezvous;
-use crate::tap::{Marks, Place};
+use crate::tap::Marks;
 use crate::task;
-use crate::tool::{MemberWords, TeamWords};
 use crate::worker::Worker;
 use crate::worksharing;
 use fathomp_sys::float::Control;
@@ -41,7 +41,7 @@ pub struct Team {
     /// Threads of the contention group this team belongs to.
     pub(crate) group: AtomicRef<Group>,
     pub(crate) marks: Marks,
-    pub(crate) encounter: Encounter,
+    pub(crate) at_end: AtEnd,
     pub(crate) tool: TeamWords,
     members: Box<[Member]>,
     /// Workers docked here: seat `i` is member `i + 1`.
@@ -83,7 +83,7 @@ pub(crate) struct Dock {
     pub(crate) instance: AtomicU64,
     pub(crate) set: AtomicU64,
     pub(crate) site: AtomicU32,
-    /// Who decided how many threads it has; a [`fathomp_trace::record::Decider`].
+    /// Who decided how many threads it has; a [`Decider`](crate::observer::Decider).
     pub(crate) decider: AtomicU32,
     pub(crate) fork: AtomicU64,
 }
@@ -203,7 +203,7 @@ impl Team {
             parent: AtomicRef::new(None),
             group: AtomicRef::new(group),
             marks: Marks::new(),
-            encounter: Encounter::default(),
+            at_end: AtEnd::default(),
             tool: TeamWords::new(),
             members,
             seats: Own::new(0),
@@ -409,14 +409,6 @@ impl Member {
             }
         }
         Some(member)
-    }
-
-    /// Where a construct of this member is that was called from `call`, if that is known.
-    pub(crate) fn place(&self, call: Option<usize>) -> Place {
-        match call {
-            Some(call) if call != 0 => Place::Call(call),
-            _ => Place::Region(self.team().dock.site.load(Ordering::Relaxed)),
-        }
     }
 
     /// OpenMP thread number.

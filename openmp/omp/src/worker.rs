@@ -1,16 +1,16 @@
 //! An OS thread as the runtime knows it.
 
 use crate::icv::Icvs;
-use crate::marking;
+use crate::observer;
+use crate::observer::recording::OfThread;
+use crate::observer::tool::{self, ThreadWords};
 use crate::own::Own;
 use crate::runtime::{Runtime, runtime};
 use crate::team::{Group, Member, Team};
-use crate::tool::{self, ThreadWords, tool};
 use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::stack_overflow::{self, Owner};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::thread_slot::ThreadSlot;
-use fathomp_trace::recorder::ThreadRecorder;
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
@@ -18,8 +18,7 @@ use std::sync::atomic::Ordering;
 /// runtime started.
 #[repr(align(128))]
 pub struct Worker {
-    /// Streams what this thread does, if the process is recorded.
-    recorder: AtomicRef<ThreadRecorder>,
+    pub(crate) recording: OfThread,
     /// Hash of the affinity line shown last; 0 if none.
     pub(crate) shown_affinity: Own,
     /// Whether the tap knows which of the OpenMP threads this is.
@@ -27,7 +26,7 @@ pub struct Worker {
     /// Number + 1 of the place this OS thread was bound to last; 0 if none.
     pub(crate) bound: Own,
     /// Where it was bound last for programs that share the machine (see
-    /// [`crate::share`]); 0 if it is not bound.
+    /// [`crate::observer::share`]); 0 if it is not bound.
     pub(crate) shared: Own,
     /// Regions this thread has forked and not yet joined.
     pub(crate) depth: Own,
@@ -36,13 +35,13 @@ pub struct Worker {
     /// Regions begun by the legacy `GOMP_parallel_start`, innermost last.
     pub(crate) open: OwnCell<Vec<crate::parallel::Frame>>,
     /// Regions whose teams are decided, if any are.
-    pub(crate) regions: OwnCell<Option<Box<crate::advice::Regions>>>,
+    pub(crate) regions: OwnCell<Option<Box<crate::observer::advice::Regions>>>,
     /// Whether `omp_get_max_threads` was called since the last region; kept only if teams
     /// are decided.
     pub(crate) asked_for_most: Own,
     /// What this thread has asked of its team's size in the present region; see
-    /// [`crate::advice::Counting`].
-    pub(crate) counting: crate::advice::Counting,
+    /// [`crate::observer::advice::Counting`].
+    pub(crate) counting: crate::observer::advice::Counting,
     /// The implicit task of this thread outside all regions, if the thread is
     /// the program's own.
     home: AtomicRef<Member>,
@@ -60,13 +59,6 @@ pub fn current() -> &'static Member {
         Some(member) => member,
         None => adopt(),
     }
-}
-
-/// The calling thread's recorder, if it is recorded. Does not make the thread
-/// known to the runtime, so it may be called wherever the thread stands.
-#[must_use]
-pub fn recorder() -> Option<&'static ThreadRecorder> {
-    known()?.worker().recorder()
 }
 
 /// The calling thread's place in its innermost team, if the thread is known.
@@ -92,13 +84,11 @@ fn adopt() -> &'static Member {
     let worker = runtime.pool.guest();
     let home = worker.home(runtime.initial_icvs());
     set_current(home);
-    worker.start_recording(runtime);
-    if let Some(tool) = tool() {
-        tool.adopts(home);
-    }
+    worker.start_recording();
+    observer::adopts(home);
     let is_first = fathomp_sys::process::is_initial_thread();
     if is_first {
-        marking::introduce(home, 0);
+        observer::introduce(home, 0);
     }
     // Its destructor runs when the thread ends. A thread that comes here from
     // another destructor has none left to run: its worker is lost, not harmed.
@@ -129,11 +119,9 @@ impl Drop for ReturnedAtExit {
         for team in worker.teams.take() {
             runtime().pool.retire(team);
         }
-        crate::advice::finish(worker);
-        if let (Some(tool), Some(home)) = (tool(), CURRENT.get()) {
-            tool.thread_leaves(home);
-        }
-        worker.stop_recording(runtime());
+        crate::observer::advice::finish(worker);
+        observer::leaves_program(CURRENT.get());
+        worker.stop_recording();
         CURRENT.set(None);
         worker.vacate();
         runtime().pool.return_guest(worker);
@@ -143,7 +131,7 @@ impl Drop for ReturnedAtExit {
 impl Worker {
     pub(crate) fn leak() -> &'static Self {
         Box::leak(Box::new(Self {
-            recorder: AtomicRef::new(None),
+            recording: OfThread::none(),
             shown_affinity: Own::new(0),
             introduced: Own::new(0),
             bound: Own::new(0),
@@ -153,32 +141,10 @@ impl Worker {
             open: OwnCell::new(Vec::new()),
             regions: OwnCell::new(None),
             asked_for_most: Own::new(0),
-            counting: crate::advice::Counting::new(),
+            counting: crate::observer::advice::Counting::new(),
             home: AtomicRef::new(None),
             tool: ThreadWords::new(),
         }))
-    }
-
-    /// This thread's recorder, if the process is recorded.
-    #[inline]
-    pub fn recorder(&self) -> Option<&'static ThreadRecorder> {
-        self.recorder.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn start_recording(&self, runtime: &Runtime) {
-        self.recorder.store(
-            runtime.recorder.and_then(|recorder| recorder.attach()),
-            Ordering::Relaxed,
-        );
-    }
-
-    fn stop_recording(&self, runtime: &Runtime) {
-        if let (Some(recorder), Some(mine)) = (
-            runtime.recorder,
-            self.recorder.swap(None, Ordering::Relaxed),
-        ) {
-            recorder.detach(mine);
-        }
     }
 
     /// The team of one that stands for an initial thread outside all regions.
@@ -223,14 +189,14 @@ pub(crate) fn retire_teams(runtime: &'static Runtime) {
 /// The calling thread is recorded by the present runtime, if it is known to it.
 pub(crate) fn record_anew() {
     if let Some(worker) = CURRENT.get().map(Member::worker) {
-        worker.start_recording(runtime());
+        worker.start_recording();
     }
 }
 
 /// Runs in a forked child: of all threads only the calling one is left, so the
 /// teams it kept have no workers any more. If it forked inside regions, it goes
 /// through them alone.
-pub(crate) fn restart_in_child(runtime: &'static Runtime) {
+pub(crate) fn restart_in_child() {
     if let Some(member) = CURRENT.get() {
         let worker = member.worker();
         let depth = worker.depth.get() as usize;
@@ -242,6 +208,6 @@ pub(crate) fn restart_in_child(runtime: &'static Runtime) {
             inside = team.parent();
         }
         worker.introduced.set(0);
-        worker.start_recording(runtime);
+        worker.start_recording();
     }
 }

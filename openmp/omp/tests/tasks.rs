@@ -3,12 +3,12 @@
 // A program of its own: all tests of a process share the runtime's threads.
 #![allow(missing_docs)]
 
+use fathomp_omp::observer::Wait;
 use fathomp_omp::parallel::{Fork, parallel};
 use fathomp_omp::task::{self, Access, Clauses, Dependence, Work};
 use fathomp_omp::{barrier, current};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::Arguments;
-use fathomp_trace::state::State;
 use std::process;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -110,7 +110,7 @@ fn item(address: usize, access: Access) -> Dependence {
 }
 
 fn meet() {
-    barrier::barrier(current(), State::ExplicitBarrier);
+    barrier::barrier(current(), Wait::ExplicitBarrier);
 }
 
 fn add(count: &AtomicU32) {

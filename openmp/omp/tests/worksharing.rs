@@ -3,13 +3,13 @@
 // A program of its own: all tests of a process share the runtime's threads.
 #![allow(missing_docs)]
 
+use fathomp_omp::observer::{Mutex, Wait};
 use fathomp_omp::parallel::{Fork, parallel};
 use fathomp_omp::sync::{Lock, NestLock};
 use fathomp_omp::team::Member;
 use fathomp_omp::worksharing::{self, Dealing, Iterations, Loop, doacross, single};
 use fathomp_omp::{barrier, current};
 use fathomp_sys::outlined::{Opaque, Outlined};
-use fathomp_trace::state::State;
 use std::process;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -218,7 +218,7 @@ fn constructs_near_and_far_from_barriers_alternate() {
                     ran.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            barrier::barrier(member, State::ExplicitBarrier);
+            barrier::barrier(member, Wait::ExplicitBarrier);
         }
     });
     assert_eq!(ran.into_inner(), 5 * (0..40).sum::<u32>());
@@ -233,7 +233,7 @@ fn copyprivate_reaches_everybody() {
                     None => single::finish_copy(member, value),
                     Some(got) => assert_eq!(got, value),
                 }
-                barrier::barrier(member, State::ImplicitBarrier);
+                barrier::barrier(member, Wait::ImplicitBarrier);
             }
         });
     }
@@ -323,7 +323,7 @@ fn members_share_zeroed_memory() {
                     &*std::ptr::with_exposed_provenance::<AtomicU64>(address + bytes / 8 * 8 - 8)
                 };
                 word.fetch_add(1, Ordering::Relaxed);
-                barrier::barrier(member, State::ExplicitBarrier);
+                barrier::barrier(member, Wait::ExplicitBarrier);
                 assert_eq!(word.load(Ordering::Relaxed), u64::from(threads));
                 worksharing::end_nowait(member);
             }
@@ -354,7 +354,7 @@ fn locks_exclude() {
     let (lock, count) = (Lock::new(), AtomicI64::new(0));
     region(8, &|_| {
         for _ in 0..2000 {
-            lock.acquire(State::Lock, 0);
+            lock.acquire(Mutex::Lock, 0);
             // Not an atomic addition: only the lock protects it.
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             lock.release();

@@ -3,9 +3,8 @@
 use super::{ask, ask_with, count, saturated, update_icvs};
 use crate::entry::entry;
 use fathomp_omp::icv::Schedule;
-use fathomp_omp::{current, query, runtime};
+use fathomp_omp::{current, observer, query, runtime};
 use fathomp_sys::call_site::call_site;
-use fathomp_trace::model::SiteKind;
 
 ask! {
     /// Threads in the current team.
@@ -43,7 +42,9 @@ entry! {
 }
 
 pub(crate) extern "C" fn set_num_threads(threads: i32) {
-    runtime().note_place(SiteKind::Threads, call_site());
+    let call = call_site();
+    runtime();
+    observer::threads_set(call);
     update_icvs(|icvs| {
         icvs.num_threads = threads.max(1) as u32;
         icvs.fixed = true;

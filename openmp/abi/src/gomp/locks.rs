@@ -6,11 +6,10 @@
 //! the lock adapts by itself.
 
 use crate::entry::{entries, watched};
+use fathomp_omp::current;
+use fathomp_omp::observer::{self, Mutex};
 use fathomp_omp::sync::{Lock, NamedNestLock, NestLock};
-use fathomp_omp::{current, tool};
-use fathomp_ompt::Mutex;
 use fathomp_sys::call_site::WATCH;
-use fathomp_trace::state::State;
 use std::ffi::{c_int, c_void};
 
 watched! {
@@ -33,7 +32,7 @@ watched! {
 #[inline]
 pub(crate) unsafe fn take(lock: *const Lock) {
     // SAFETY: promised by our caller.
-    unsafe { &*lock }.take(Mutex::LOCK, State::Lock);
+    unsafe { &*lock }.take(Mutex::Lock);
 }
 
 /// A hint as Fortran passes it.
@@ -52,12 +51,12 @@ unsafe fn hint_at(hint: *const c_void) -> u32 {
 pub(crate) unsafe fn begin(lock: *const Lock, hint: u64) {
     // SAFETY: promised by our caller; any four bytes are a lock.
     unsafe { &*lock }.reset();
-    tool::lock_begins(Mutex::LOCK, hint as u32, lock.addr() as u64);
+    observer::lock_begins(Mutex::Lock, hint as u32, lock.addr() as u64);
 }
 
 /// Ends a lock's life.
 pub(crate) fn end(lock: *const Lock) {
-    tool::lock_ends(Mutex::LOCK, lock.addr() as u64);
+    observer::lock_ends(Mutex::Lock, lock.addr() as u64);
 }
 
 /// Gives a lock back.
@@ -67,7 +66,7 @@ pub(crate) fn end(lock: *const Lock) {
 #[inline]
 pub(crate) unsafe fn give(lock: *const Lock) {
     // SAFETY: promised by our caller.
-    unsafe { &*lock }.give(Mutex::LOCK);
+    unsafe { &*lock }.give(Mutex::Lock);
 }
 
 /// Takes a lock if it is free; whether it did.
@@ -76,7 +75,7 @@ pub(crate) unsafe fn give(lock: *const Lock) {
 /// As of [`take`].
 pub(crate) unsafe fn try_take(lock: *const Lock) -> c_int {
     // SAFETY: promised by our caller.
-    c_int::from(unsafe { &*lock }.try_take(Mutex::TEST_LOCK))
+    c_int::from(unsafe { &*lock }.try_take(Mutex::Lock))
 }
 
 entries! {
@@ -166,7 +165,7 @@ pub(crate) unsafe fn begin_nest(lock: *mut *mut NestLock, hint: u64) {
         // SAFETY: promised by our caller.
         unsafe { lock.write(new) };
     }
-    tool::lock_begins(Mutex::NEST_LOCK, hint as u32, lock.addr() as u64);
+    observer::lock_begins(Mutex::NestLock, hint as u32, lock.addr() as u64);
 }
 
 /// Frees a nestable lock.
@@ -174,7 +173,7 @@ pub(crate) unsafe fn begin_nest(lock: *mut *mut NestLock, hint: u64) {
 /// # Safety
 /// It is the program's lock, aligned and initialised.
 pub(crate) unsafe fn end_nest(lock: *mut *mut NestLock) {
-    tool::lock_ends(Mutex::NEST_LOCK, lock.addr() as u64);
+    observer::lock_ends(Mutex::NestLock, lock.addr() as u64);
     if NamedNestLock::find(lock.addr()).is_some() {
         return;
     }
@@ -205,7 +204,7 @@ pub(crate) unsafe fn take_nest(lock: *const *const NestLock) {
 unsafe fn take_nest_watched(lock: *const *const NestLock) {
     // SAFETY: promised by our caller.
     let nest = unsafe { Nest::at(lock) };
-    tool::nest_mutex(Mutex::NEST_LOCK, lock.addr() as u64, |tell| {
+    observer::nest_mutex(lock.addr() as u64, |tell| {
         let member = current();
         match nest {
             Nest::Here(lock) => lock.acquire(member),
@@ -234,8 +233,8 @@ pub(crate) unsafe fn give_nest(lock: *const *const NestLock) {
 unsafe fn give_nest_watched(lock: *const *const NestLock) {
     // SAFETY: promised by our caller.
     let nest = unsafe { Nest::at(lock) };
-    let last = tool::tool().is_none() || nest.depth() == 1;
-    tool::released(Mutex::NEST_LOCK, lock.addr() as u64, || {
+    let last = !observer::hears_each_task() || nest.depth() == 1;
+    observer::released(Mutex::NestLock, lock.addr() as u64, || {
         match nest {
             Nest::Here(lock) => lock.release(),
             Nest::Named(named) => named.release(),
@@ -251,7 +250,7 @@ unsafe fn give_nest_watched(lock: *const *const NestLock) {
 pub(crate) unsafe fn try_take_nest(lock: *const *const NestLock) -> c_int {
     // SAFETY: promised by our caller.
     let nest = unsafe { Nest::at(lock) };
-    let times = tool::nest_mutex(Mutex::TEST_NEST_LOCK, lock.addr() as u64, |_| {
+    let times = observer::try_nest_mutex(lock.addr() as u64, || {
         let member = current();
         match nest {
             Nest::Here(lock) => lock.try_acquire(member),

@@ -367,7 +367,7 @@ pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
         }
     }
     if !cancelled {
-        fathomp_omp::barrier::barrier(member, fathomp_trace::state::State::ImplicitBarrier);
+        fathomp_omp::barrier::barrier(member, fathomp_omp::observer::Wait::ImplicitBarrier);
     }
 }
 

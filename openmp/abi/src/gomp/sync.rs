@@ -1,44 +1,42 @@
 //! Barriers, critical sections, atomic updates, cancellation.
 
 use crate::entry::{entries, watched};
+use fathomp_omp::observer::{self, Cancelled, Cancels, Mutex, Wait};
 use fathomp_omp::sync::{self, Lock};
 use fathomp_omp::team::Member;
-use fathomp_omp::tool;
 use fathomp_omp::worksharing::{self, Cancel, cancel, is_cancelled};
 use fathomp_omp::{barrier, current};
-use fathomp_ompt::{CancelFlags, Mutex};
 use fathomp_sys::call_site::WATCH;
-use fathomp_trace::state::State;
 use std::ffi::c_int;
 
 entries! {
     /// `void GOMP_barrier(void)`. The compiler also ends loops that it divides
     /// itself with it.
     fn GOMP_barrier() {
-        barrier::barrier(current(), State::ExplicitBarrier);
+        barrier::barrier(current(), Wait::ExplicitBarrier);
     }
     /// `bool GOMP_barrier_cancel(void)`: whether the region has been cancelled.
     fn GOMP_barrier_cancel() -> bool {
-        barrier::cancellable(current(), State::ExplicitBarrier)
+        barrier::cancellable(current(), Wait::ExplicitBarrier)
     }
 }
 
 watched! {
     /// `void GOMP_critical_start(void)`: a critical section without a name.
     fn GOMP_critical_start() {
-        sync::critical().take(Mutex::CRITICAL, State::Critical);
+        sync::critical().take(Mutex::Critical);
     }
     /// `void GOMP_critical_name_start(void **pptr)`: the word is the zero-initialised one that the
     /// compiler provides for the name, which nothing else uses.
     fn GOMP_critical_name_start(word: *const Lock) {
         // SAFETY: this is the argument of the entry point; zeroed memory is a free lock, and the
         // word is large enough and aligned for one.
-        unsafe { &*word }.take(Mutex::CRITICAL, State::Critical);
+        unsafe { &*word }.take(Mutex::Critical);
     }
     /// `void GOMP_atomic_start(void)`: an atomic update the processor has no
     /// instruction for.
     fn GOMP_atomic_start() {
-        sync::atomic().take(Mutex::ATOMIC, State::Critical);
+        sync::atomic().take(Mutex::Atomic);
     }
 }
 
@@ -54,7 +52,7 @@ pub(crate) fn enter_ordered() {
 #[cold]
 fn enter_ordered_watched() {
     let member = current();
-    tool::mutex(Mutex::ORDERED, 0, turns_of(member), || {
+    observer::mutex(Mutex::Ordered, 0, turns_of(member), || {
         worksharing::enter_ordered(member)
     });
 }
@@ -71,7 +69,7 @@ pub(crate) fn leave_ordered() {
 #[cold]
 fn leave_ordered_watched() {
     let member = current();
-    tool::released(Mutex::ORDERED, turns_of(member), || {
+    observer::released(Mutex::Ordered, turns_of(member), || {
         worksharing::leave_ordered(member);
         true
     });
@@ -85,16 +83,16 @@ fn turns_of(member: &'static Member) -> u64 {
 entries! {
     /// `void GOMP_critical_end(void)`
     fn GOMP_critical_end() {
-        sync::critical().give(Mutex::CRITICAL);
+        sync::critical().give(Mutex::Critical);
     }
     /// `void GOMP_critical_name_end(void **pptr)`
     fn GOMP_critical_name_end(word: *const Lock) {
         // SAFETY: this is the argument of `GOMP_critical_name_start` as well.
-        unsafe { &*word }.give(Mutex::CRITICAL);
+        unsafe { &*word }.give(Mutex::Critical);
     }
     /// `void GOMP_atomic_end(void)`
     fn GOMP_atomic_end() {
-        sync::atomic().give(Mutex::ATOMIC);
+        sync::atomic().give(Mutex::Atomic);
     }
 }
 
@@ -102,18 +100,18 @@ entries! {
 fn point(member: &'static Member, which: c_int) -> bool {
     let cancelled = is_cancelled(member, construct(which));
     if cancelled {
-        tool::cancel(member, flag(which).with(CancelFlags::DETECTED));
+        observer::cancels(member, told(which), Cancels::Detects);
     }
     cancelled
 }
 
-/// The same as a tool is told it.
-fn flag(which: c_int) -> CancelFlags {
+/// The same as observers are told it.
+fn told(which: c_int) -> Cancelled {
     match which {
-        2 => CancelFlags::LOOP,
-        4 => CancelFlags::SECTIONS,
-        8 => CancelFlags::TASKGROUP,
-        _ => CancelFlags::PARALLEL,
+        2 => Cancelled::Loop,
+        4 => Cancelled::Sections,
+        8 => Cancelled::Taskgroup,
+        _ => Cancelled::Parallel,
     }
 }
 
@@ -137,7 +135,7 @@ entries! {
         }
         let cancelled = cancel(member, construct(which));
         if cancelled {
-            tool::cancel(member, flag(which).with(CancelFlags::ACTIVATED));
+            observer::cancels(member, told(which), Cancels::Activates);
         }
         cancelled
     }

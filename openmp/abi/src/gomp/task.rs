@@ -3,9 +3,9 @@
 use super::task_depend;
 use crate::entry::entries;
 use fathomp_omp::cluster::process;
+use fathomp_omp::observer::Announced;
 use fathomp_omp::task::{self, Clauses, Dependence, EventHandle, Work};
-use fathomp_omp::{current, tool};
-use fathomp_ompt::TaskFlags;
+use fathomp_omp::{current, observer};
 use fathomp_sys::call_site::WATCH;
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, CopyFunction};
@@ -35,13 +35,12 @@ impl Flags {
         self.0 & bit != 0
     }
 
-    /// Those that a tool is told.
-    pub(super) fn told(self) -> TaskFlags {
-        let flag = |bit, flag: TaskFlags| match self.has(bit) {
-            true => flag,
-            false => TaskFlags::default(),
-        };
-        flag(Self::UNTIED, TaskFlags::UNTIED).with(flag(Self::MERGEABLE, TaskFlags::MERGEABLE))
+    /// Those that observers are told.
+    pub(super) fn told(self) -> Announced {
+        Announced {
+            untied: self.has(Self::UNTIED),
+            mergeable: self.has(Self::MERGEABLE),
+        }
     }
 
     #[inline]
@@ -83,7 +82,7 @@ entries! {
         if !if_clause && is_plain && !WATCH.is_on() {
             return task::run_undeferred(current(), function, data, flags.is_final());
         }
-        tool::announce(|| flags.told());
+        observer::announce(|| flags.told());
         // SAFETY: the interface promises it for the time of this call.
         let arguments = || unsafe { Arguments::from_program(data, size(bytes), size(align), copy) };
         let priority = flags.priority(priority);

@@ -4,7 +4,7 @@ use super::reductions;
 use super::task::{Flags, size};
 use crate::entry::entries;
 use fathomp_omp::task::{self, Clauses, Grain, TaskLoop};
-use fathomp_omp::{current, tool};
+use fathomp_omp::{current, observer};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, CopyFunction};
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong};
@@ -156,8 +156,8 @@ unsafe fn run(asked: &Asked, count: u64, start: u64, end: u64, step: u64) {
         },
         is_grouped: grouped,
     };
-    tool::announce(|| flags.told());
-    tool::taskloop(member, count, || task::taskloop(member, &asked));
+    observer::announce(|| flags.told());
+    observer::taskloop(member, count, || task::taskloop(member, &asked));
     if grouped {
         task::group_end(member);
     }

@@ -1,12 +1,11 @@
 //! Cancellation.
 
-use super::sync::state_of;
+use super::sync::barrier_kind;
 use super::types::Location;
 use crate::entry::entries;
-use fathomp_omp::tool;
+use fathomp_omp::observer::{self, Cancelled, Cancels};
 use fathomp_omp::worksharing::{Cancel, cancel, is_cancelled};
 use fathomp_omp::{barrier, current, runtime};
-use fathomp_ompt::CancelFlags;
 
 /// What a number names: the region, a loop, sections, the taskgroup.
 fn construct(kind: i32) -> Cancel {
@@ -22,7 +21,7 @@ entries! {
     /// cancelled.
     fn __kmpc_cancel_barrier(location: Location, _gtid: i32) -> i32 {
         // SAFETY: promised by our caller.
-        i32::from(barrier::cancellable(current(), unsafe { state_of(location) }))
+        i32::from(barrier::cancellable(current(), unsafe { barrier_kind(location) }))
     }
     /// `kmp_int32 __kmpc_cancel(ident_t *, kmp_int32 gtid, kmp_int32 kind)`: whether to go to the
     /// construct's end.
@@ -30,7 +29,7 @@ entries! {
         let member = current();
         let cancelled = cancel(member, construct(kind));
         if cancelled {
-            tool::cancel(member, flag(kind).with(CancelFlags::ACTIVATED));
+            observer::cancels(member, told(kind), Cancels::Activates);
         }
         i32::from(cancelled)
     }
@@ -39,19 +38,19 @@ entries! {
         let member = current();
         let cancelled = is_cancelled(member, construct(kind));
         if cancelled {
-            tool::cancel(member, flag(kind).with(CancelFlags::DETECTED));
+            observer::cancels(member, told(kind), Cancels::Detects);
         }
         i32::from(cancelled)
     }
 }
 
-/// The same as a tool is told it.
-fn flag(kind: i32) -> CancelFlags {
+/// The same as observers are told it.
+fn told(kind: i32) -> Cancelled {
     match kind {
-        2 => CancelFlags::LOOP,
-        3 => CancelFlags::SECTIONS,
-        4 => CancelFlags::TASKGROUP,
-        _ => CancelFlags::PARALLEL,
+        2 => Cancelled::Loop,
+        3 => Cancelled::Sections,
+        4 => Cancelled::Taskgroup,
+        _ => Cancelled::Parallel,
     }
 }
 

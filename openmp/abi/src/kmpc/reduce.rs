@@ -9,10 +9,9 @@
 
 use super::types::{CriticalName, Ident, Location};
 use crate::entry::{entries, entry};
-use fathomp_omp::{barrier, current, tool};
-use fathomp_ompt::ScopeEndpoint;
+use fathomp_omp::observer::{self, Mutex, Wait};
+use fathomp_omp::{barrier, current};
 use fathomp_sys::call_site::call_site;
-use fathomp_trace::state::State;
 use std::cell::Cell;
 
 /// Variables up to which atomic operations are quicker than a lock.
@@ -54,7 +53,7 @@ extern "C" fn reduce(
     let call = call_site();
     let way = way(location, (variables, bytes), name, call);
     if way == BY_ITSELF {
-        tool::reduction(current(), ScopeEndpoint::BEGIN);
+        observer::reduction_begins(current());
     }
     way
 }
@@ -78,7 +77,7 @@ fn way(
     }
     // SAFETY: this is an argument of the entry point: zero at first, which is a free lock, and
     // used for nothing but reductions.
-    unsafe { &*name }.acquire(State::Critical, call);
+    unsafe { &*name }.acquire(Mutex::Critical, call);
     let _ = LOCKED.try_with(|locked| locked.set(true));
     BY_ITSELF
 }
@@ -86,7 +85,7 @@ fn way(
 entries! {
     /// `void __kmpc_end_reduce_nowait(ident_t *, kmp_int32 gtid, kmp_critical_name *)`
     fn __kmpc_end_reduce_nowait(_location: Location, _gtid: i32, name: *const CriticalName) {
-        tool::reduction(current(), ScopeEndpoint::END);
+        observer::reduction_ends(current());
         if LOCKED.try_with(|locked| locked.replace(false)).unwrap_or(false) {
             // SAFETY: promised by our caller.
             unsafe { &*name }.release();
@@ -96,6 +95,6 @@ entries! {
     fn __kmpc_end_reduce(location: Location, gtid: i32, name: *const CriticalName) {
         // SAFETY: these are the arguments of the entry point.
         unsafe { __kmpc_end_reduce_nowait::body(location, gtid, name) };
-        barrier::barrier(current(), State::ImplicitBarrier);
+        barrier::barrier(current(), Wait::ImplicitBarrier);
     }
 }

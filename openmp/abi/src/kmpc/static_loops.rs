@@ -5,9 +5,9 @@
 
 use super::types::{Ident, Location};
 use crate::entry::{entries, entry};
+use fathomp_omp::observer::{self, Divided};
 use fathomp_omp::worksharing::{Fixed, Iterations, begin_fixed, end_fixed, equal_vectors, fixed};
-use fathomp_omp::{current, query, tool};
-use fathomp_ompt::Work;
+use fathomp_omp::{current, query};
 use fathomp_sys::call_site::call_site;
 
 /// Numbers of schedules that are told apart here.
@@ -145,7 +145,7 @@ unsafe fn begin<T: Number, const TOLD: bool>(
     let member = current();
     begin_fixed(member, whole, chunk, &part, call);
     if TOLD {
-        tool::static_chunk(member, part.from, part.to);
+        observer::static_chunk(member, part.from, part.to);
     }
     // SAFETY: promised by our caller.
     unsafe {
@@ -182,11 +182,11 @@ unsafe fn tell<T: Number>(location: Location, schedule: i32, bounds: Bounds<T>, 
     // SAFETY: promised by our caller.
     let (flags, whole) = unsafe { (Ident::flags(location), bounds.whole(step)) };
     let work = match schedule & !schedule::MODIFIERS {
-        schedule::DISTRIBUTE | schedule::DISTRIBUTE_CHUNKED => Work::DISTRIBUTE,
-        _ if flags & Ident::SECTIONS != 0 => Work::SECTIONS,
-        _ => Work::LOOP_STATIC,
+        schedule::DISTRIBUTE | schedule::DISTRIBUTE_CHUNKED => Divided::Distribute,
+        _ if flags & Ident::SECTIONS != 0 => Divided::Sections,
+        _ => Divided::Loop,
     };
-    tool::begin_static(current(), work, whole.count());
+    observer::begin_static(current(), work, whole.count());
 }
 
 /// The composite construct: the team's part of a loop, and of that the thread's.
@@ -251,9 +251,9 @@ macro_rules! static_loops {
             // SAFETY: these are the arguments of the entry point.
             unsafe {
                 let (step, chunk) = (i64::from(step), i64::from(chunk));
-                match tool::tool() {
-                    None => begin::<_, false>(schedule, bounds, step, chunk, call),
-                    Some(_) => begin_told(location, schedule, bounds, step, chunk, call),
+                match observer::hears_each_task() {
+                    false => begin::<_, false>(schedule, bounds, step, chunk, call),
+                    true => begin_told(location, schedule, bounds, step, chunk, call),
                 }
                 stride.write(wide as $signed);
             }
@@ -276,7 +276,7 @@ macro_rules! static_loops {
             let bounds = Bounds { is_last, lower, upper, stride: &raw mut wide };
             // SAFETY: these are the arguments of the entry point.
             unsafe {
-                if tool::tool().is_some() {
+                if observer::hears_each_task() {
                     tell(location, schedule, bounds, i64::from(step));
                 }
                 begin_distributed(schedule, bounds, upper_of_team, i64::from(step), i64::from(chunk), call);
@@ -314,7 +314,7 @@ entries! {
     fn __kmpc_for_static_fini(_location: Location, _gtid: i32) {
         let member = current();
         end_fixed(member);
-        tool::end_static(member);
+        observer::end_static(member);
     }
 }
 

@@ -5,12 +5,10 @@ use crate::entry::{entries, watched};
 use crate::error_directive;
 use crate::gomp::sync::{enter_ordered, leave_ordered};
 use fathomp_omp::cluster::{is_node, process, tell};
+use fathomp_omp::observer::{self, Mutex, Wait};
 use fathomp_omp::sync::Lock;
-use fathomp_omp::tool;
 use fathomp_omp::worksharing::single;
 use fathomp_omp::{barrier, current, query};
-use fathomp_ompt::{Mutex, ScopeEndpoint};
-use fathomp_trace::state::State;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{Ordering, fence};
 
@@ -19,18 +17,18 @@ use std::sync::atomic::{Ordering, fence};
 /// # Safety
 /// As of [`Ident::flags`].
 #[inline]
-pub(super) unsafe fn state_of(location: Location) -> State {
+pub(super) unsafe fn barrier_kind(location: Location) -> Wait {
     // SAFETY: promised by our caller.
     match unsafe { Ident::flags(location) } & Ident::BARRIER_EXPLICIT {
-        0 => State::ImplicitBarrier,
-        _ => State::ExplicitBarrier,
+        0 => Wait::ImplicitBarrier,
+        _ => Wait::ExplicitBarrier,
     }
 }
 
 /// The calling member is at a `masked` construct, whose block it runs or does not.
 fn masked(runs: bool) -> i32 {
     if runs {
-        tool::masked(current(), ScopeEndpoint::BEGIN);
+        observer::masked_begins(current());
     }
     i32::from(runs)
 }
@@ -41,7 +39,7 @@ watched! {
     fn __kmpc_critical(_location: Location, _gtid: i32, name: *const CriticalName) {
         // SAFETY: this is the argument of the entry point.
         let lock: &Lock = unsafe { &*name };
-        lock.take(Mutex::CRITICAL, State::Critical);
+        lock.take(Mutex::Critical);
     }
     /// `void __kmpc_critical_with_hint(ident_t *, kmp_int32 gtid, kmp_critical_name *, uint32_t
     /// hint)`: the lock adapts by itself.
@@ -55,7 +53,7 @@ entries! {
     /// `void __kmpc_barrier(ident_t *, kmp_int32 gtid)`
     fn __kmpc_barrier(location: Location, _gtid: i32) {
         // SAFETY: promised by our caller.
-        barrier::barrier(current(), unsafe { state_of(location) });
+        barrier::barrier(current(), unsafe { barrier_kind(location) });
     }
     /// `kmp_int32 __kmpc_barrier_master(ident_t *, kmp_int32 gtid)`: a barrier; the one that gets
     /// 1 runs a block, for whose end the others wait.
@@ -65,12 +63,12 @@ entries! {
         if current().thread_num() == 0 {
             return 1;
         }
-        barrier::barrier(current(), State::ImplicitBarrier);
+        barrier::barrier(current(), Wait::ImplicitBarrier);
         0
     }
     /// `void __kmpc_end_barrier_master(ident_t *, kmp_int32 gtid)`
     fn __kmpc_end_barrier_master(_location: Location, _gtid: i32) {
-        barrier::barrier(current(), State::ImplicitBarrier);
+        barrier::barrier(current(), Wait::ImplicitBarrier);
     }
     /// `kmp_int32 __kmpc_barrier_master_nowait(ident_t *, kmp_int32 gtid)`
     fn __kmpc_barrier_master_nowait(location: Location, gtid: i32) -> i32 {
@@ -84,7 +82,7 @@ entries! {
     fn __kmpc_end_critical(_location: Location, _gtid: i32, name: *const CriticalName) {
         // SAFETY: this is the argument of `__kmpc_critical` as well.
         let lock: &Lock = unsafe { &*name };
-        lock.give(Mutex::CRITICAL);
+        lock.give(Mutex::Critical);
     }
     /// `void __kmpc_copyprivate(ident_t *, kmp_int32 gtid, size_t size, void *data,
     /// void (*copy)(void *, void *), kmp_int32 didit)`: all members get what the one has that
@@ -97,7 +95,7 @@ entries! {
             copy(data, std::ptr::with_exposed_provenance_mut(source));
         }
         // Until all have copied, the data must stay.
-        barrier::barrier(member, State::ImplicitBarrier);
+        barrier::barrier(member, Wait::ImplicitBarrier);
     }
     /// `void *__kmpc_copyprivate_light(ident_t *, kmp_int32 gtid, void *data)`: the address that
     /// the one has passed that has run the block; the others pass null. The program copies and
@@ -126,7 +124,7 @@ entries! {
     }
     /// `void __kmpc_end_master(ident_t *, kmp_int32 gtid)`
     fn __kmpc_end_master(_location: Location, _gtid: i32) {
-        tool::masked(current(), ScopeEndpoint::END);
+        observer::masked_ends(current());
     }
     /// `kmp_int32 __kmpc_masked(ident_t *, kmp_int32 gtid, kmp_int32 filter)`
     fn __kmpc_masked(_location: Location, _gtid: i32, filter: i32) -> i32 {
@@ -134,7 +132,7 @@ entries! {
     }
     /// `void __kmpc_end_masked(ident_t *, kmp_int32 gtid)`
     fn __kmpc_end_masked(_location: Location, _gtid: i32) {
-        tool::masked(current(), ScopeEndpoint::END);
+        observer::masked_ends(current());
     }
     /// `kmp_int32 __kmpc_single(ident_t *, kmp_int32 gtid)`: whether the calling thread runs the
     /// block.
@@ -143,15 +141,15 @@ entries! {
     }
     /// `void __kmpc_end_single(ident_t *, kmp_int32 gtid)`
     fn __kmpc_end_single(_location: Location, _gtid: i32) {
-        tool::end_single(current());
+        observer::end_single(current());
     }
     /// `void __kmpc_scope(ident_t *, kmp_int32 gtid, void *reserved)`
     fn __kmpc_scope(_location: Location, _gtid: i32, _reserved: usize) {
-        tool::scope(current(), ScopeEndpoint::BEGIN);
+        observer::scope_begins(current());
     }
     /// `void __kmpc_end_scope(ident_t *, kmp_int32 gtid, void *reserved)`
     fn __kmpc_end_scope(_location: Location, _gtid: i32, _reserved: usize) {
-        tool::scope(current(), ScopeEndpoint::END);
+        observer::scope_ends(current());
     }
     /// `void __kmpc_ordered(ident_t *, kmp_int32 gtid)`
     fn __kmpc_ordered(_location: Location, _gtid: i32) {
@@ -170,6 +168,6 @@ entries! {
             tell(false);
             process.flush();
         }
-        tool::flushed();
+        observer::flushed();
     }
 }

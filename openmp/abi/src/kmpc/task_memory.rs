@@ -11,8 +11,8 @@ use super::threads::global_number;
 use super::types::{KmpTask, Routine};
 use crate::reachable;
 use fathomp_omp::cluster;
+use fathomp_omp::observer::Announced;
 use fathomp_omp::task::{self, Included, NewEvent};
-use fathomp_ompt::TaskFlags;
 use fathomp_sys::exit_frame::{self, take_wanted};
 use fathomp_sys::outlined::Opaque;
 use std::mem::MaybeUninit;
@@ -188,12 +188,13 @@ impl TaskMemory {
         self.get().flags
     }
 
-    /// Those that a tool is told.
-    pub(super) fn told(self) -> TaskFlags {
+    /// Those that observers are told.
+    pub(super) fn told(self) -> Announced {
         let flags = self.flags();
-        let flag = |is_set, flag: TaskFlags| if is_set { flag } else { TaskFlags::default() };
-        flag(flags & TIED == 0, TaskFlags::UNTIED)
-            .with(flag(flags & MERGEABLE != 0, TaskFlags::MERGEABLE))
+        Announced {
+            untied: flags & TIED == 0,
+            mergeable: flags & MERGEABLE != 0,
+        }
     }
 
     /// What is in the program's part.

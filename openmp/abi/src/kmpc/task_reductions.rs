@@ -9,9 +9,9 @@ use crate::gomp::reductions::{self as tables, HEADER, ITEM_WORDS, Table};
 use crate::reachable::{allocate, free};
 use fathomp_omp::barrier;
 use fathomp_omp::current;
+use fathomp_omp::observer::Wait;
 use fathomp_omp::task::{self, reductions};
 use fathomp_omp::team::Member;
-use fathomp_trace::state::State;
 use std::ffi::c_void;
 
 /// A list item.
@@ -211,7 +211,7 @@ unsafe fn begin_shared<I: Input>(count: i32, inputs: *const I) -> *mut c_void {
 fn end_shared(member: &'static Member) {
     let first = reductions::table(member);
     let last = reductions::end_workshare(member);
-    barrier::barrier(member, State::ImplicitBarrier);
+    barrier::barrier(member, Wait::ImplicitBarrier);
     // SAFETY: what `begin_shared` has registered is a table.
     let Some(table) = (unsafe { Table::at(first) }) else {
         return;
@@ -219,7 +219,7 @@ fn end_shared(member: &'static Member) {
     end_copies(table, table.copy_of(member));
     free(table.address());
     // Until then others may be combining theirs.
-    barrier::barrier(member, State::ImplicitBarrier);
+    barrier::barrier(member, Wait::ImplicitBarrier);
     for [begin, _] in last.unwrap_or_default() {
         free(begin);
     }

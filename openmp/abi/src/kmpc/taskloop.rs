@@ -6,7 +6,7 @@ use super::tasks::create;
 use super::types::{KmpTask, Location};
 use crate::entry::entries;
 use fathomp_omp::task::{self, Clauses, Grain, TaskLoop};
-use fathomp_omp::{cluster, current, tool};
+use fathomp_omp::{cluster, current, observer};
 use fathomp_sys::outlined::{Opaque, Outlined, Way};
 use fathomp_sys::task_arguments::Arguments;
 
@@ -94,7 +94,7 @@ unsafe fn run(asked: &Asked) {
             && pattern.has_short_copies()
             && !cluster::is_node();
         // SAFETY: promised by our caller.
-        tool::taskloop(current(), count, || unsafe {
+        observer::taskloop(current(), count, || unsafe {
             match made_where_run {
                 true => run_copies(asked, &whole),
                 false => create_copies(asked, &whole),
@@ -180,7 +180,7 @@ unsafe fn create_copies(asked: &Asked, whole: &Whole) {
             if let Some(duplicate) = asked.duplicate {
                 duplicate(copy.pointer(), pattern.pointer(), i32::from(piece.is_last));
             }
-            tool::piece(member, piece.from, piece.count);
+            observer::piece(member, piece.from, piece.count);
             create(copy, asked.if_clause, &[]);
         }
     }

@@ -7,7 +7,7 @@ use crate::entry::entries;
 use crate::gomp::task::{give_way, omp_fulfill_event};
 use fathomp_omp::task::{self, Access, Clauses, Dependence, EventHandle, Work};
 use fathomp_omp::team::Member;
-use fathomp_omp::{cluster, current, tool};
+use fathomp_omp::{cluster, current, observer};
 use fathomp_sys::outlined::{Opaque, Outlined, Way};
 use fathomp_sys::task_arguments::Arguments;
 use std::ffi::c_void;
@@ -70,7 +70,7 @@ pub(super) unsafe fn create(memory: TaskMemory, deferrable: bool, dependences: &
         return;
     }
     let member = current();
-    tool::announce(|| memory.told());
+    observer::announce(|| memory.told());
     let is_final = memory.flags() & FINAL != 0;
     let mut clauses = Clauses {
         deferrable,
@@ -252,7 +252,7 @@ entries! {
         let memory = unsafe { TaskMemory::of(task) };
         let is_final = memory.flags() & FINAL != 0;
         let member = current();
-        tool::announce(|| memory.told());
+        observer::announce(|| memory.told());
         if memory.event().is_some() {
             begin_detachable(memory, member, is_final);
         } else {

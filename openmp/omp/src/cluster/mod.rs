@@ -69,7 +69,7 @@ pub fn install(cluster: &'static dyn Cluster) {
                 .map(|carrier| Remote::new(cluster, carrier)),
         }));
         INSTALLED.0.store(Some(nodes), Ordering::Release);
-        WATCH.set(true);
+        WATCH.set(true, true);
         crate::runtime::become_node();
     }
 }

@@ -4,16 +4,13 @@ use super::interface::Cell;
 use super::nodes::{Nodes, installed};
 use super::order::{Order, Region};
 use crate::icv::Icvs;
-use crate::marking;
+use crate::observer;
 use crate::parallel::{self, Caller, Fork};
-use crate::tap::{self, Place};
 use crate::task::{self, Remote};
 use crate::team::{Member, Team};
 use crate::worker::current;
 use fathomp_sys::float;
 use fathomp_sys::outlined::Outlined;
-use fathomp_trace::now;
-use fathomp_trace::state::State;
 use fathomp_types::SiteId;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -249,7 +246,7 @@ impl Nodes {
             self.regions.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let asked = now();
+        let met = observer::hears_of_region();
         let home = current();
         let worker = home.worker();
         // Where threads are created they inherit the environment, and here that comes first.
@@ -281,9 +278,7 @@ impl Nodes {
             caller: region.caller,
             prepare: (region.table != 0).then_some(&reduce),
         };
-        let asked = worker.recorder().map(|_| asked);
-        team.encounter.note(false, None);
-        let frame = parallel::form(&fork, home, &region.icvs, part, team, asked, None);
+        let frame = parallel::form(&fork, home, &region.icvs, part, team, Some(met));
         frame.call(&fork);
         parallel::end(frame);
         if region.table != 0 {
@@ -297,10 +292,10 @@ impl Nodes {
 pub fn serve() {
     let Some(nodes) = installed() else { return };
     // Its waiting is recorded from the first region on.
-    marking::introduce(current(), 0);
+    observer::introduce(current(), 0);
     loop {
         // Between regions, and during those in which this node has no part.
-        tap::waiting(State::Idle, || Place::Nowhere, || nodes.pass(0));
+        observer::idles(|| nodes.pass(0));
         nodes.take_back();
         let Some(order) = nodes.cluster.next_order() else {
             continue;

@@ -1,15 +1,11 @@
 //! The lock under all mutual exclusion of the interface.
 
 use super::word::Word;
-use crate::barrier::wait_recorded_at;
 use crate::cluster::{self, Nodes};
-use crate::recorded::is_recorded;
+use crate::observer::{self, Mutex};
 use crate::team::Member;
-use crate::tool;
-use crate::worker::{current, recorder};
-use fathomp_ompt::Mutex;
+use crate::worker::current;
 use fathomp_sys::call_site::{WATCH, call_site};
-use fathomp_trace::state::State;
 
 /// Pauses, some tenths of a millisecond, after which even a thread that would
 /// wait actively elsewhere sleeps: whoever holds a lock that long is probably
@@ -53,28 +49,28 @@ impl Lock {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Takes it for the program, which calls for that as `kind` says; a wait is recorded as time
-    /// in `state` at the entry point that was called last.
+    /// Takes it for the program, which wants it as `kind` says; a wait is that of the entry point
+    /// that was called last.
     #[inline]
-    pub fn take(&self, kind: Mutex, state: State) {
+    pub fn take(&self, kind: Mutex) {
         if WATCH.is_on() {
-            self.take_watched(kind, state);
+            self.take_watched(kind);
         } else {
-            self.acquire_unwatched(state);
+            self.acquire_unwatched(kind);
         }
     }
 
     #[inline]
-    pub(super) fn acquire_unwatched(&self, state: State) {
+    pub(super) fn acquire_unwatched(&self, kind: Mutex) {
         if !self.0.try_acquire() {
-            self.acquire_contended(state, 0);
+            self.acquire_contended(kind, 0);
         }
     }
 
     #[cold]
-    fn take_watched(&self, kind: Mutex, state: State) {
+    fn take_watched(&self, kind: Mutex) {
         let call = call_site();
-        tool::mutex(kind, 0, self.number(), || self.acquire(state, call));
+        observer::mutex(kind, 0, self.number(), || self.acquire(kind, call));
     }
 
     /// The same if it is free; whether it was.
@@ -89,7 +85,7 @@ impl Lock {
 
     #[cold]
     fn try_take_watched(&self, kind: Mutex) -> bool {
-        tool::try_mutex(kind, self.number(), || self.try_acquire())
+        observer::try_mutex(kind, self.number(), || self.try_acquire())
     }
 
     /// Gives it back for the program. Giving back a free lock has no effect.
@@ -108,7 +104,7 @@ impl Lock {
 
     #[cold]
     fn give_watched(&self, kind: Mutex) {
-        tool::released(kind, self.number(), || {
+        observer::released(kind, self.number(), || {
             self.release();
             true
         });
@@ -124,33 +120,30 @@ impl Lock {
         }
     }
 
-    /// Takes it; a wait is recorded as time in `state`, at the construct that called from
-    /// `call` (0 if that is unknown).
+    /// Takes it; a wait is that of the construct that called from `call` (0 if that is unknown).
     #[inline]
-    pub fn acquire(&self, state: State, call: usize) {
+    pub fn acquire(&self, kind: Mutex, call: usize) {
         if let Some(nodes) = cluster::installed() {
-            self.acquire_named(nodes, state, call);
+            self.acquire_named(nodes, kind, call);
         } else if !self.0.try_acquire() {
-            self.acquire_contended(state, call);
+            self.acquire_contended(kind, call);
         }
-        if is_recorded() {
-            count();
-        }
+        observer::mutex_taken();
     }
 
     #[cold]
-    fn acquire_named(&self, nodes: &'static Nodes, state: State, call: usize) {
+    fn acquire_named(&self, nodes: &'static Nodes, kind: Mutex, call: usize) {
         let member = current();
-        wait_recorded_at(member, Some(call), state, || {
+        observer::waits(member, kind.wait(), call, || {
             let patience = patience(member);
             nodes.locks.acquire(nodes.cluster, self.name(), patience);
         });
     }
 
     #[cold]
-    fn acquire_contended(&self, state: State, call: usize) {
+    fn acquire_contended(&self, kind: Mutex, call: usize) {
         let member = current();
-        wait_recorded_at(member, Some(call), state, || self.0.wait(patience(member)));
+        observer::waits(member, kind.wait(), call, || self.0.wait(patience(member)));
     }
 
     #[cold]
@@ -165,14 +158,6 @@ impl Lock {
             None => self.0.release(),
             Some(nodes) => self.release_named(nodes),
         }
-    }
-}
-
-/// A lock was taken by a thread that may be recorded.
-#[cold]
-fn count() {
-    if let Some(recorder) = recorder() {
-        recorder.mutex_taken();
     }
 }
 

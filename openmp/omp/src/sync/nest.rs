@@ -1,10 +1,9 @@
 //! Nestable locks.
 
 use super::lock::{Lock, patience};
-use crate::barrier::wait_recorded;
 use crate::cluster::{self, Nodes};
+use crate::observer::{self, Mutex, Wait};
 use crate::team::Member;
-use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// `omp_nest_lock_t`: 16 bytes with gcc. A task that holds it may take it
@@ -45,14 +44,14 @@ impl NestLock {
     pub fn acquire(&self, member: &'static Member) {
         match self.named() {
             Some(named) => named.acquire(member),
-            None => self.acquire_by(member, || self.lock.acquire(State::Lock, 0)),
+            None => self.acquire_by(member, || self.lock.acquire(Mutex::NestLock, 0)),
         }
     }
 
     /// The same where nobody [watches](fathomp_sys::call_site::Watch).
     #[inline]
     pub fn acquire_unwatched(&self, member: &'static Member) {
-        self.acquire_by(member, || self.lock.acquire_unwatched(State::Lock));
+        self.acquire_by(member, || self.lock.acquire_unwatched(Mutex::NestLock));
     }
 
     #[inline]
@@ -154,7 +153,7 @@ impl NamedNestLock {
     /// As [`NestLock::acquire`].
     pub fn acquire(self, member: &'static Member) {
         let task = member.task.identity();
-        wait_recorded(member, State::Lock, || {
+        observer::waits(member, Wait::Lock, 0, || {
             self.nodes
                 .locks
                 .acquire_nest(self.nodes.cluster, self.name, task, patience(member));

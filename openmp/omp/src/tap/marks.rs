@@ -1,6 +1,6 @@
 //! What of a team's present region is marked, and how often it may be.
 
-use fathomp_trace::now;
+use fathomp_sys::clock::now;
 use fathomp_types::Ticks;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 

@@ -2,10 +2,8 @@
 
 use super::found::{Tap, tap};
 use super::names::{Called, Name};
-
-use crate::recorded::recorder;
-use fathomp_trace::model::SiteKind;
-use fathomp_trace::state::State;
+use crate::recorded;
+use crate::wait::Wait;
 use std::cell::Cell;
 
 /// Where a construct is in the program, as far as that is known.
@@ -24,9 +22,7 @@ impl Place {
         match self {
             Self::Nowhere => 0,
             Self::Region(site) => site,
-            Self::Call(call) => {
-                recorder().map_or(0, |recorder| recorder.site(SiteKind::Mutex, call, 0).0)
-            }
+            Self::Call(call) => recorded::site_of(call).map_or(0, |site| site.0),
         }
     }
 }
@@ -54,43 +50,45 @@ fn enter(tap: &Tap, name: Name) {
     (tap.interface.enter)(name.number(tap));
 }
 
-/// Runs `wait`, in which the calling thread waits in `state` at `place`.
-#[inline]
-pub(crate) fn waiting<R>(
-    state: State,
-    place: impl FnOnce() -> Place,
-    wait: impl FnOnce() -> R,
-) -> R {
-    match tap() {
-        None => wait(),
-        Some(tap) => wait_told(tap, state, place(), wait),
-    }
-}
+/// What the thread was at before a wait.
+pub(crate) struct Outer(At);
 
-#[inline(never)]
-fn wait_told<R>(tap: &Tap, state: State, place: Place, wait: impl FnOnce() -> R) -> R {
-    let Some(called) = Called::of(state) else {
-        return wait();
-    };
+/// The calling thread begins to wait at `place`; none if that is part of what it is at.
+pub(crate) fn begins(wait: Wait, place: Place) -> Option<Outer> {
     let outer = AT.get();
     if matches!(outer, At::Communication) {
-        return wait();
+        return None;
     }
     AT.set(At::Wait {
-        called,
+        called: Called::of(wait),
         place,
         told: false,
     });
-    let result = wait();
-    if let At::Wait { told: true, .. } = AT.replace(outer) {
+    Some(Outer(outer))
+}
+
+/// That wait ends.
+pub(crate) fn ends(tap: &Tap, outer: Outer) {
+    if let At::Wait { told: true, .. } = AT.replace(outer.0) {
         (tap.interface.leave)();
     }
-    result
+}
+
+/// The calling thread begins to wait for a region.
+pub(crate) fn idle_begins() -> Option<Outer> {
+    tap().and_then(|_| begins(Wait::Region, Place::Nowhere))
+}
+
+/// That wait ends.
+pub(crate) fn idle_ends(waiting: Option<Outer>) {
+    if let (Some(tap), Some(outer)) = (tap(), waiting) {
+        ends(tap, outer);
+    }
 }
 
 /// The calling thread has waited for a while, and is about to go on with that.
 #[inline]
-pub fn waits_long() {
+pub(crate) fn waits_long() {
     if let Some(tap) = tap() {
         tell_wait(tap);
     }

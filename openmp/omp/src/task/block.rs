@@ -13,9 +13,10 @@ use super::origin::Origin;
 use super::room::Room;
 use super::tally::Tally;
 use crate::icv::Icvs;
+use crate::observer;
+use crate::observer::tool::TaskWords;
 use crate::own::Own;
 use crate::team::{Member, Team};
-use crate::tool::{self, TaskWords};
 use fathomp_sys::outlined::{AtomicOutlined, Opaque, Outlined};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::task_arguments::{Arguments, address_of};
@@ -236,8 +237,13 @@ impl Task {
     pub(super) fn call(&'static self) {
         // Set before the task is queued.
         if let Some(function) = self.function.load(Ordering::Relaxed) {
-            tool::call_task(self, function, self.data());
+            observer::call_task(self, function, self.data());
         }
+    }
+
+    /// Whether another node has given it away.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.traits().has(Traits::FOREIGN)
     }
 
     /// The task's code is not going to run.

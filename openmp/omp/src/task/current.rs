@@ -4,7 +4,6 @@ use super::block::{Task, Traits};
 use super::deque::{CAPACITY, Deque};
 use super::giving_way::GivesWay;
 use super::group::Group;
-use super::included::SAMPLE;
 use super::shared_loop::{Portions, SharedLoop};
 use crate::own::Own;
 use crate::team::{Member, Team};
@@ -186,7 +185,7 @@ impl Current {
         Ticks(self.ticks.load(Ordering::Relaxed))
     }
 
-    pub(super) fn set_ticks(&self, ticks: Ticks) {
+    pub(crate) fn set_ticks(&self, ticks: Ticks) {
         self.ticks.store(ticks.0, Ordering::Relaxed);
     }
 
@@ -264,12 +263,11 @@ impl Current {
         team.tasks.spare.put(&half);
     }
 
-    /// Whether the next included task is timed.
-    #[inline]
-    pub(super) fn samples_included(&self) -> bool {
+    /// Whether the next included task is timed, if of so many one is.
+    pub(crate) fn samples_included(&self, of: u32) -> bool {
         let count = self.included.get().wrapping_add(1);
         self.included.set(count);
-        count.is_multiple_of(SAMPLE)
+        count.is_multiple_of(of)
     }
 
     /// A block for a task that `member`, whose state this is, runs before its

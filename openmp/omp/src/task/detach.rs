@@ -4,8 +4,8 @@
 use super::block::Task;
 use super::event::Event;
 use super::run;
+use crate::observer;
 use crate::runtime::runtime;
-use crate::tool::tool;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
@@ -61,12 +61,11 @@ pub fn fulfill(handle: EventHandle) -> Result<(), UnknownEvent> {
         .unwrap_or_else(PoisonError::into_inner)
         .remove(&handle.0)
         .ok_or(UnknownEvent)?;
-    let told = tool();
-    let in_order = told.map(|_| event.in_order());
-    if let Some(tool) = told
+    let in_order = observer::hears_each_task().then(|| event.in_order());
+    if in_order.is_some()
         && let Some((task, early)) = event.awaited_by()
     {
-        tool.fulfils(task, early);
+        observer::fulfils(task, early);
     }
     let completed = event.fulfil();
     drop(in_order);

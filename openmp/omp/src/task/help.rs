@@ -6,12 +6,10 @@ use super::portion::Loot;
 use super::queue::{invite, sleepers};
 use super::run;
 use super::shared_loop::{self, SharedLoop, run_portion};
-use crate::barrier::wait_recorded;
 use crate::env::WaitPolicy;
+use crate::observer::{self, Wait};
 use crate::runtime::runtime;
 use crate::team::{Member, Order, Team};
-use fathomp_trace::now;
-use fathomp_trace::state::State;
 use std::sync::atomic::{Ordering, fence};
 
 /// Whether all tasks of the phase with this parity are complete, given that
@@ -195,16 +193,7 @@ fn help_if_open(member: &'static Member, pool: &'static Pool, seen: Order) {
         return;
     }
     pool.dock.admit(seen.0, || {
-        // The worker has reported the end of its part; these tasks are one
-        // more part in the same execution of the region.
-        let recorder = member.worker().recorder();
-        if let Some(recorder) = recorder {
-            recorder.begin(&member.part(team, now()));
-        }
-        help(member, || false);
-        if let Some(recorder) = recorder {
-            recorder.end();
-        }
+        observer::one_more_part(member, team, || help(member, || false));
     });
 }
 
@@ -240,7 +229,7 @@ pub(crate) fn stay(
     // From before the primary thread can know that the region is over.
     pool.dock.inside(|| {
         arrive();
-        wait_recorded(member, State::ImplicitBarrier, || {
+        observer::waits(member, Wait::ImplicitBarrier, 0, || {
             pool.waiters.wait(team.patience(), || {
                 help(member, || false);
                 !pool.dock.is_open(order.0)

@@ -6,15 +6,10 @@ use super::detach::NewEvent;
 use super::fresh::{Clauses, counted, inherited_traits};
 use super::run;
 use crate::icv::Icvs;
+use crate::observer::{self, Before};
 use crate::team::{Member, Team};
-use crate::tool::{self, tool};
-use fathomp_trace::now;
 use std::fmt;
 use std::sync::Arc;
-
-/// Of so many tasks that are recorded, one is timed: what the runtime does for it. To time each
-/// would take as long again.
-pub(super) const SAMPLE: u32 = 64;
 
 /// Begins a task whose code its creator calls before it goes on. Nobody else ever hears of
 /// it, so this is [`begin`] and [`run::run`] and its end is [`run::complete`], without what
@@ -30,41 +25,25 @@ pub(super) fn begin_child<const WATCHED: bool>(
     depends_on: &[Dependence],
 ) -> Included {
     let current = &member.task;
-    let mut sampled = None;
-    if WATCHED && let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-        recorder.task_run();
-        if by_clause {
-            recorder.task_undeferred();
-        }
-        if current.samples_included() {
-            sampled = Some((recorder, now()));
-        }
-    }
+    let sample = match WATCHED {
+        true => observer::includes(member, by_clause),
+        false => None,
+    };
     let task = current.take_inline(member, team);
     let traits = inherited_traits(member, is_final);
     task.begin(parent, traits);
     let outer = current.explicit();
-    let before = tool().filter(|_| WATCHED).map(|tool| {
-        tool.creates(
-            member,
-            (parent, task),
-            true,
-            traits.has(Traits::FINAL),
-            depends_on,
-        );
-        tool.task_begins(member, outer, task)
-    });
+    let is_final = traits.has(Traits::FINAL);
+    let before = match WATCHED {
+        true => observer::included_begins(member, (parent, task), outer, is_final, depends_on),
+        false => None,
+    };
     current.set_explicit(Some(task));
     let icvs = team.tasks.icvs_differ().then(|| member.icvs());
     if let Some(icvs) = icvs {
         task.set_icvs(icvs);
     }
-    if let Some((recorder, since)) = sampled {
-        // To end it takes about as long.
-        let taken = now().since(since);
-        recorder.overhead(since, since + taken + taken, SAMPLE);
-    }
+    observer::included_has_begun(sample);
     Included {
         member,
         team,
@@ -86,8 +65,8 @@ pub struct Included {
     traits: Traits,
     /// Those of its creator, if tasks of the region have changed some.
     icvs: Option<Icvs>,
-    /// What a tool was told before.
-    pub(super) before: Option<tool::Before>,
+    /// What an observer that hears of each task keeps.
+    pub(super) before: Option<Before>,
 }
 
 impl fmt::Debug for Included {
@@ -102,9 +81,7 @@ impl fmt::Debug for Included {
 pub fn begin_included(member: &'static Member, is_final: bool) -> Included {
     let (team, parent) = (member.team(), member.task.current());
     let included = begin_child::<true>(member, team, parent, is_final, true, &[]);
-    if let Some(tool) = tool() {
-        tool.program_runs(included.task);
-    }
+    observer::program_runs(included.task);
     included
 }
 
@@ -114,11 +91,7 @@ pub fn begin_included(member: &'static Member, is_final: bool) -> Included {
 #[must_use]
 pub fn begin_detachable(member: &'static Member, is_final: bool, new: &NewEvent) -> Included {
     let (team, parent) = (member.team(), member.task.current());
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-        recorder.task_run();
-        recorder.task_undeferred();
-    }
+    let sample = observer::includes(member, true);
     let clauses = Clauses {
         deferrable: false,
         is_final,
@@ -130,13 +103,10 @@ pub fn begin_detachable(member: &'static Member, is_final: bool, new: &NewEvent)
     task.set_event(Arc::clone(&new.event));
     task.set_runner(Some(member));
     let outer = member.task.explicit();
-    let before = tool().map(|tool| {
-        tool.creates(member, (parent, task), true, is_final, &[]);
-        let before = tool.task_begins(member, outer, task);
-        tool.program_runs(task);
-        before
-    });
+    let before = observer::included_begins(member, (parent, task), outer, is_final, &[]);
+    observer::program_runs(task);
     member.task.set_explicit(Some(task));
+    observer::included_has_begun(sample);
     Included {
         member,
         team,
@@ -166,12 +136,8 @@ impl Included {
             icvs,
             before,
         } = self;
-        if WATCHED
-            && let Some(before) = before
-            && let Some(tool) = tool()
-        {
-            let status = run::status(team, task, None);
-            tool.included_ends(member, outer, task, status, before);
+        if WATCHED && let Some(before) = before {
+            observer::included_ends(member, outer, task, run::end_of(team, task, None), before);
         }
         restore_icvs(member, team, icvs);
         member.task.set_explicit(outer);
@@ -199,9 +165,9 @@ impl Included {
         let Some(event) = task.take_event() else {
             return self.end();
         };
-        run::code_ends(task, &event, |status| {
-            if let (Some(before), Some(tool)) = (before, tool()) {
-                tool.included_ends(member, outer, task, status, before);
+        run::code_ends(task, &event, |end| {
+            if let Some(before) = before {
+                observer::included_ends(member, outer, task, end, before);
             }
             restore_icvs(member, team, icvs);
             member.task.set_explicit(outer);

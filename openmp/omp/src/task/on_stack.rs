@@ -5,7 +5,7 @@
 //! in the memory of the runtime.
 
 use super::block::{ON_STACK_MAX, Task, Traits};
-use crate::tool;
+use crate::observer;
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::address_of;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub(super) fn call(task: &'static Task) {
         return;
     };
     if words == 0 || task.traits().has(Traits::STAYS) {
-        return tool::call_task(task, function, task.data());
+        return observer::call_task(task, function, task.data());
     }
     match words + align / size_of::<u64>() {
         0..=16 => with_room::<16>(task, function),
@@ -40,5 +40,5 @@ fn with_room<const WORDS: usize>(task: &'static Task, function: Outlined) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     });
-    tool::call_task(task, function, address_of(&place[0]));
+    observer::call_task(task, function, address_of(&place[0]));
 }

@@ -5,21 +5,16 @@ use super::event::Event;
 use super::group::Group;
 use super::on_stack;
 use super::queue::enqueue;
-use crate::tap;
+use crate::observer::{self, TaskEnd};
 use crate::team::{Member, Team};
-use crate::tool::tool;
-use fathomp_ompt::TaskStatus;
 use fathomp_sys::clock::monotonic_ns;
-use fathomp_trace::now;
 use std::sync::atomic::Ordering;
 
 /// Runs a queued task on a member that waits for something else.
 #[inline]
 pub(super) fn while_waiting(member: &'static Member, task: &'static Task) {
     meanwhile(member, || {
-        if let Some(recorder) = member.worker().recorder() {
-            recorder.task_run();
-        }
+        observer::takes_task(member);
         run(member, task);
     });
 }
@@ -30,18 +25,8 @@ pub(super) fn meanwhile(member: &'static Member, tasks: impl FnOnce()) {
     let waits = &member.task.gives_way.waits;
     let outer = waits.get();
     waits.set(0);
-    let run = || {
-        tap::meanwhile(tasks);
-        waits.set(outer);
-    };
-    if member.worker().recorder().is_none() {
-        return run();
-    }
-    let before = member.task.ticks();
-    let begin = now();
-    run();
-    // Tasks run inside this one, while it waited, are part of its time.
-    member.task.set_ticks(before + now().since(begin));
+    observer::meanwhile(member, tasks);
+    waits.set(outer);
 }
 
 /// Runs `task` to its end on `member`.
@@ -51,20 +36,13 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     let outer = member.task.explicit();
     member.task.set_explicit(Some(task));
     task.set_runner(Some(member));
-    let told = tool().map(|tool| {
-        if task.traits().has(Traits::FOREIGN) {
-            tool.receives(task);
-        }
-        (tool, tool.task_begins(member, outer, task))
-    });
+    let before = observer::task_begins(member, outer, task);
     // Objects that the program has made for the task are destroyed by its code, which may look
     // at its cancellation points; libgomp runs it, too.
     let pointless = is_pointless(team, task) && !task.traits().has(Traits::OBJECTS);
     if pointless {
         task.abandon();
-        if let Some((tool, _)) = told {
-            tool.discards(task);
-        }
+        observer::discards(task);
     } else {
         match task.traits().has(Traits::FOREIGN) {
             true => timed(team, task, || call(member, team, task)),
@@ -74,28 +52,28 @@ pub(super) fn run(member: &'static Member, task: &'static Task) {
     if task.traits().has(Traits::EVENT)
         && let Some(event) = task.take_event()
     {
-        return code_ends(task, &event, |status| {
-            if let Some((tool, before)) = told {
-                tool.task_ends(member, outer, task, status, before);
+        return code_ends(task, &event, |end| {
+            if let Some(before) = before {
+                observer::task_ends(member, outer, task, end, before);
             }
             member.task.set_explicit(outer);
         });
     }
-    if let Some((tool, before)) = told {
-        tool.task_ends(member, outer, task, status(team, task, None), before);
+    if let Some(before) = before {
+        observer::task_ends(member, outer, task, end_of(team, task, None), before);
     }
     member.task.set_explicit(outer);
     complete(Some(member), task);
 }
 
-/// The code of `task`, which has that event, is through: `leave` leaves it, for a reason that a tool
-/// is told. The task is complete if the event has been fulfilled.
+/// The code of `task`, which has that event, is through: `leave` leaves it, for a reason that
+/// observers are told. The task is complete if the event has been fulfilled.
 #[cold]
-pub(super) fn code_ends(task: &'static Task, event: &Event<Task>, leave: impl FnOnce(TaskStatus)) {
-    let in_order = tool().map(|_| event.in_order());
+pub(super) fn code_ends(task: &'static Task, event: &Event<Task>, leave: impl FnOnce(TaskEnd)) {
+    let in_order = observer::hears_each_task().then(|| event.in_order());
     leave(match task.team() {
-        Some(team) => status(team, task, Some(event)),
-        None => TaskStatus::COMPLETE,
+        Some(team) => end_of(team, task, Some(event)),
+        None => TaskEnd::Complete,
     });
     // Before the event can complete the task on another thread.
     task.set_runner(None);
@@ -109,13 +87,13 @@ pub(super) fn code_ends(task: &'static Task, event: &Event<Task>, leave: impl Fn
 /// Why a thread leaves a task whose code is through or has never run. A task with an event is not
 /// complete before that is fulfilled.
 #[cold]
-pub(super) fn status(team: &Team, task: &Task, event: Option<&Event<Task>>) -> TaskStatus {
+pub(super) fn end_of(team: &Team, task: &Task, event: Option<&Event<Task>>) -> TaskEnd {
     if is_pointless(team, task) {
-        TaskStatus::CANCEL
+        TaskEnd::Cancelled
     } else if event.is_some_and(|event| !event.is_fulfilled()) {
-        TaskStatus::DETACH
+        TaskEnd::Detached
     } else {
-        TaskStatus::COMPLETE
+        TaskEnd::Complete
     }
 }
 

@@ -12,6 +12,7 @@ use super::division::Division;
 use super::portion::{Loot, Portion};
 use super::queue::{invite, sleepers};
 use super::run;
+use crate::observer;
 use crate::own::{Own, OwnWord};
 use crate::team::{Member, Team};
 use fathomp_sys::outlined::Outlined;
@@ -215,9 +216,7 @@ impl Runner {
         let Some(function) = self.function else {
             return;
         };
-        if let Some(recorder) = member.worker().recorder() {
-            recorder.task_run();
-        }
+        observer::takes_task(member);
         let (task, traits) = match self.block {
             Some(block) => block,
             None => self.begin(),

@@ -10,9 +10,9 @@ use super::included::begin_child;
 use super::queue::enqueue;
 use super::{run, wait};
 use crate::cluster::{self, Nodes};
+use crate::observer;
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
-use crate::tool::{self, tool};
 use fathomp_sys::call_site::{call, note_again};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::{Arguments, address_of};
@@ -146,13 +146,8 @@ impl Encounter {
             parent,
             ..
         } = self;
-        if let Some(recorder) = member.worker().recorder() {
-            recorder.task_created();
-        }
         let task = lead(member, team, parent, work, clauses);
-        if let Some(tool) = tool() {
-            tool.creates(member, (parent, task), false, clauses.is_final, &[]);
-        }
+        observer::creates(member, (parent, task), false, clauses.is_final, &[]);
         enqueue(Some(member), team, task);
     }
 
@@ -234,7 +229,7 @@ impl Encounter {
         let arguments = arguments(included.task);
         match included.before {
             None => function.call(arguments),
-            Some(_) => tool::call_task(included.task, function, arguments),
+            Some(_) => observer::call_task(included.task, function, arguments),
         }
         included.end();
     }
@@ -277,20 +272,15 @@ pub fn create_special(
         return;
     }
 
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_created();
-    }
     let task = lead(member, team, parent, work, clauses);
-    if let Some(tool) = tool() {
-        note_again(called);
-        tool.creates(
-            member,
-            (parent, task),
-            included,
-            clauses.is_final,
-            dependences,
-        );
-    }
+    note_again(called);
+    observer::creates(
+        member,
+        (parent, task),
+        included,
+        clauses.is_final,
+        dependences,
+    );
     if let Some(new) = event {
         new.event.bind(task);
         task.set_event(Arc::clone(&new.event));
@@ -300,21 +290,15 @@ pub fn create_special(
         if let Some(new) = event {
             wait::wait_for(member, parent, || new.event.is_fulfilled());
         }
-        if let Some(tool) = tool() {
-            tool.returns_to(parent);
-        }
+        observer::returns_to(parent);
         return;
     }
     if !dependences.is_empty() {
         thin_out(member, parent);
         let node = Node::new(team, Some(task));
         task.set_node(Arc::clone(&node));
-        let tell = |before| {
-            if let Some(tool) = tool() {
-                tool.awaits(before, task);
-            }
-        };
-        let awaits = tool().map(|_| &tell as Awaits<'_, Task>);
+        let tell = |before| observer::awaits(before, task);
+        let awaits = observer::hears_each_task().then_some(&tell as Awaits<'_, Task>);
         parent.with_scope(|scope| scope.add(&node, dependences, awaits));
         if !node.seal() {
             return;
@@ -349,9 +333,7 @@ const PATIENCE_WITH_CHILDREN: u32 = 256;
 
 /// Runs a task that is counted although its creator waits for it.
 fn run_now(member: &'static Member, task: &'static Task) {
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.task_run();
-    }
+    observer::takes_task(member);
     run::run(member, task);
 }
 

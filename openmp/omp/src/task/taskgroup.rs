@@ -1,14 +1,14 @@
 //! `taskgroup` constructs.
 
 use super::wait;
+use crate::observer;
 use crate::team::Member;
-use crate::tool;
 use std::sync::atomic::Ordering;
 
 /// Begins a taskgroup region.
 #[inline]
 pub fn group_start(member: &'static Member) {
-    tool::group_begins(member);
+    observer::group_begins(member);
     open(member, false);
 }
 
@@ -29,15 +29,15 @@ pub fn group_end(member: &'static Member) {
     if group.home.load(Ordering::Relaxed).is_none() {
         return;
     }
-    tool::group_ends(member, || group_wait(member));
+    observer::group_ends(member, || group_wait(member));
     task.set_group(group.outer.load(Ordering::Relaxed));
     member.task.give_group(group);
 }
 
 /// Whether the innermost taskgroup region is one of this thread's in which no task was created,
-/// and no tool wants to hear of each.
+/// and no observer hears of each.
 pub fn group_is_fresh(member: &'static Member) -> bool {
-    if tool::tool().is_some() {
+    if observer::hears_each_task() {
         return false;
     }
     let group = member.task.current().group();

@@ -8,8 +8,8 @@ use super::run;
 use super::shared_loop::run_portion;
 use super::spawn::{Work, create, lead};
 use crate::cluster;
+use crate::observer;
 use crate::team::Member;
-use crate::tool::{self, tool};
 use fathomp_sys::outlined::Outlined;
 use fathomp_sys::task_arguments::Arguments;
 
@@ -64,12 +64,12 @@ pub fn taskloop(member: &'static Member, asked: &TaskLoop) {
     if run_shared(member, asked, division) {
         return;
     }
-    let has_tool = tool().is_some();
+    let hears_each = observer::hears_each_task();
     for number in 0..division.tasks() {
         let piece = division.piece(number);
         let (from, to) = piece.bounds(asked.start, asked.step, asked.end);
-        if has_tool {
-            tool::piece(member, piece.from, piece.count);
+        if hears_each {
+            observer::piece(member, piece.from, piece.count);
         }
         create(
             member,
@@ -103,8 +103,7 @@ fn run_shared(member: &'static Member, asked: &TaskLoop, division: Division) -> 
         || team.is_alone()
         || team.nodes().is_some()
         || cluster::is_node()
-        // Tools hear of each task when it is created.
-        || tool().is_some()
+        || observer::hears_each_task()
         || member.task.portions.next().is_none()
     {
         return false;
@@ -112,9 +111,7 @@ fn run_shared(member: &'static Member, asked: &TaskLoop, division: Division) -> 
     if run::is_pointless(team, parent) {
         return true;
     }
-    if let Some(recorder) = member.worker().recorder() {
-        recorder.tasks_created(tasks.into());
-    }
+    observer::creates_tasks(member, tasks);
     let work = Work {
         function: asked.function,
         arguments: asked.arguments,

@@ -5,17 +5,14 @@ use super::depend::{Awaits, Dependence, Node};
 use super::giving_way::give_way;
 use super::help::run_available;
 use super::tally::Tally;
-use crate::barrier::wait_recorded;
+use crate::observer::{self, Wait};
 use crate::team::Member;
-use crate::tool;
-use fathomp_ompt::SyncRegion;
-use fathomp_trace::state::State;
 
 /// `taskwait`: waits for the children of the current task.
 #[inline]
 pub fn wait(member: &'static Member) {
     let task = member.task.current();
-    tool::region(member, SyncRegion::TASKWAIT, || {
+    observer::taskwait(member, || {
         if task.children.is_outstanding() {
             wait_for_tally(member, task, &task.children);
         }
@@ -26,7 +23,7 @@ pub fn wait(member: &'static Member) {
 /// `taskwait` with dependences: waits for the children that a task with these
 /// dependences would wait for.
 pub fn wait_depend(member: &'static Member, dependences: &[Dependence]) {
-    tool::wait_depend(member, dependences, |awaits| {
+    observer::wait_depend(member, dependences, |awaits| {
         await_predecessors(member, dependences, awaits);
     });
 }
@@ -56,9 +53,9 @@ pub fn yield_now(member: &'static Member) -> bool {
     let team = member.team();
     let mut waits = false;
     if !team.is_alone() {
-        tool::yields(member, || waits = give_way(member, team));
+        observer::yields(member, || waits = give_way(member, team));
     } else if team.tasks.is_used() {
-        tool::yields(member, || {
+        observer::yields(member, || {
             run_available(member, Some(member.task.current()), || true);
         });
     }
@@ -92,14 +89,14 @@ fn wait_and_run(
                 done()
             }
         };
-        wait_recorded(member, State::TaskWait, || {
+        observer::waits(member, Wait::Tasks, 0, || {
             remote.wait_inside(member, task, &done);
         });
         return;
     }
     let waits = &member.task.gives_way.waits;
     waits.set(1);
-    wait_recorded(member, State::TaskWait, || {
+    observer::waits(member, Wait::Tasks, 0, || {
         team.tasks.waiters.wait(team.patience(), || {
             done() || {
                 run_available(member, Some(task), &done);

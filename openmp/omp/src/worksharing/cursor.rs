@@ -5,7 +5,7 @@ use super::iterations::Iterations;
 use super::progress::{Doacross, Nested};
 use super::range::Range;
 use super::slot::Slot;
-use super::tally::Tally;
+use crate::observer::recording::Tally;
 use crate::own::{Own, OwnWord};
 use crate::team::Member;
 use fathomp_sys::own_cell::OwnCell;
@@ -26,7 +26,7 @@ pub(crate) struct Cursor {
     /// [`Deal`](super::deal::Deal): how the next claim is made.
     pub(super) deal: Own,
     /// Whether the loop is recorded.
-    pub(super) recorded: Own,
+    pub(crate) recorded: Own,
     /// Units to claim, or, in chunked static loops, the next iteration.
     pub(super) total: OwnWord,
     /// Iterations per unit, or from one static chunk of this member to its next.
@@ -66,7 +66,7 @@ pub(crate) struct Cursor {
     pub(super) nest: OwnCell<Option<Box<[Nested]>>>,
     /// Number of the construct that the nest is.
     pub(super) in_doacross: Own,
-    pub(super) tally: Tally,
+    pub(crate) tally: Tally,
 
     pub(super) range: Range,
 }
@@ -184,7 +184,7 @@ impl Cursor {
     }
 
     #[inline]
-    pub(super) fn iterations(&self) -> Iterations {
+    pub(crate) fn iterations(&self) -> Iterations {
         Iterations::from_words([
             self.iterations[0].get(),
             self.iterations[1].get(),

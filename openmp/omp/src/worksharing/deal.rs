@@ -31,7 +31,7 @@ use super::shares::{self, Trapezoid};
 use super::wanted::Dealing;
 use crate::cluster::{Dealt, Nodes, Of, PartedLoop, of_construct};
 use crate::team::Member;
-use fathomp_trace::now;
+use fathomp_sys::clock::now;
 use std::sync::atomic::Ordering;
 
 /// How a member makes its next claim; a number so that it fits an
@@ -178,14 +178,14 @@ impl Cursor {
 
     /// Loop bounds of the next chunk; none if there is no more work.
     #[inline]
-    pub(super) fn hand_out(&self, member: &'static Member) -> Option<(u64, u64)> {
+    pub(crate) fn hand_out(&self, member: &'static Member) -> Option<(u64, u64)> {
         let (from, to) = self.next_chunk(member)?;
         Some(self.iterations().bounds(from, to))
     }
 
     /// Numbers of the iterations of the next chunk.
     #[inline]
-    pub(super) fn next_chunk(&self, member: &'static Member) -> Option<(u64, u64)> {
+    pub(crate) fn next_chunk(&self, member: &'static Member) -> Option<(u64, u64)> {
         let mut at = self.at.get();
         if at == self.until.get() {
             if self.deal.get() == kind::SINGLE {

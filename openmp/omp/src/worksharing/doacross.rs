@@ -12,12 +12,9 @@ use super::ordered::{wait_for_node, wait_for_turn};
 use super::progress::Doacross;
 pub use super::progress::Nested;
 use super::wanted::Dealing;
-use crate::barrier::wait_recorded;
 use crate::cluster::{Cell, Of, of_construct};
+use crate::observer::{self, Wait};
 use crate::team::Member;
-use crate::tool;
-use fathomp_ompt::DependenceType;
-use fathomp_trace::state::State;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -48,7 +45,7 @@ impl Doacross {
             return;
         }
         let bell = self.bell(entry);
-        wait_recorded(member, State::Ordered, || match member.team().nodes() {
+        observer::waits(member, Wait::Ordered, 0, || match member.team().nodes() {
             Some(nodes) if !self.layout.is_here(entry, member) => {
                 let (cell, turn) = (cell(member, entry), number.wrapping_add(1));
                 let next = wait_for_node(member, || match self.layout.poster(entry) {
@@ -168,7 +165,7 @@ pub fn wait(member: &'static Member, index: impl Fn(usize) -> u64) {
 fn post_told(member: &'static Member, index: impl Fn(usize) -> u64, told: impl Fn(usize) -> u64) {
     member.share.doacross.with(|doacross| {
         if let Some(doacross) = doacross {
-            tool::doacross(member, DependenceType::SOURCE, doacross.depth(), told);
+            observer::doacross_posts(member, doacross.depth(), told);
             doacross.post(member, &index);
         }
     });
@@ -179,7 +176,7 @@ fn wait_told(member: &'static Member, index: impl Fn(usize) -> u64, told: impl F
     member.share.doacross.with(|doacross| {
         if let Some(doacross) = doacross {
             doacross.wait(member, &index);
-            tool::doacross(member, DependenceType::SINK, doacross.depth(), told);
+            observer::doacross_waited(member, doacross.depth(), told);
         }
     });
 }

@@ -1,8 +1,8 @@
 //! Loops with a static schedule whose share compiled code asks for once and then runs alone.
 
 use super::iterations::{Iterations, share};
-use super::recording;
 use super::wanted::{Dealing, Loop};
+use crate::observer;
 use crate::team::Member;
 
 /// What one of several is given of a loop with a static schedule.
@@ -70,7 +70,7 @@ pub fn begin_fixed(
     share: &Fixed,
     call: usize,
 ) {
-    if let Some(recorder) = member.worker().recorder() {
+    if observer::is_there() {
         let wanted = Loop {
             iterations,
             dealing: Dealing::Static { chunk },
@@ -78,18 +78,15 @@ pub fn begin_fixed(
             sections: false,
             call,
         };
-        recording::begin(member, recorder, &wanted);
         let mine = all_of(iterations.count(), chunk, share);
-        recording::has_run(member, mine, chunk);
+        observer::fixed_loop(member, &wanted, mine);
     }
 }
 
 /// The member has run its share.
 #[inline]
 pub fn end_fixed(member: &'static Member) {
-    if member.share.recorded.get() != 0 {
-        recording::end(member);
-    }
+    observer::left_loop(member);
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use super::slot::Extra;
 use super::wanted::Loop;
 use crate::barrier;
 use crate::cluster::of_construct;
+use crate::observer::{self, Wait};
 use crate::team::Member;
-use crate::tool;
-use fathomp_trace::state::State;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
@@ -51,31 +50,20 @@ pub(super) fn prepare(member: &'static Member, wanted: &Loop, size: u32, place: 
     cursor.in_loop.set(cursor.construct());
     ordered::prepare(member, cursor, wanted.ordered && size > 1);
     cursor.set_up(member, size, &wanted.iterations, wanted.dealing, place);
-    cursor.recorded.set(0);
-    tool::begins(member, wanted);
-    if let Some(recorder) = member.worker().recorder() {
-        super::recording::begin(member, recorder, wanted);
-    }
+    observer::loop_begins(member, wanted);
 }
 
 /// Loop bounds of the member's next chunk; none if it has no more work.
 #[inline]
 pub fn next(member: &'static Member) -> Option<(u64, u64)> {
-    let cursor = &member.share;
-    let chunk = if cursor.recorded.get() != 0 {
-        super::recording::next(member)
-    } else {
-        cursor.hand_out(member)
-    };
-    tool::hands_out(member, || cursor.iterations(), chunk);
-    chunk
+    observer::hands_out(member)
 }
 
 /// The same where the schedule is probably dynamic.
 #[inline]
 pub fn next_dynamic(member: &'static Member) -> Option<(u64, u64)> {
     let cursor = &member.share;
-    if cursor.recorded.get() == 0 && cursor.claims_single() {
+    if !observer::is_there() && cursor.claims_single() {
         return cursor.next_single_bounds();
     }
     next(member)
@@ -134,23 +122,20 @@ pub fn end_nowait(member: &'static Member) {
     let cursor = &member.share;
     ordered::finish_chunk(member);
     cursor.stop();
-    tool::ends(member);
-    if cursor.recorded.get() != 0 {
-        super::recording::end(member);
-    }
+    observer::loop_ends(member);
 }
 
 /// The end of a loop with its implicit barrier.
 #[inline]
 pub fn end(member: &'static Member) {
     end_nowait(member);
-    barrier::barrier(member, State::ImplicitBarrier);
+    barrier::barrier(member, Wait::ImplicitBarrier);
 }
 
 /// The same where the region may have been cancelled; `true` if it has.
 pub fn end_cancel(member: &'static Member) -> bool {
     end_nowait(member);
-    barrier::cancellable(member, State::ImplicitBarrier)
+    barrier::cancellable(member, Wait::ImplicitBarrier)
 }
 
 /// As aligned as any compiled code expects, in bytes.

@@ -17,11 +17,9 @@ mod preset;
 mod primitive;
 mod progress;
 mod range;
-mod recording;
 mod shares;
 pub mod single;
 mod slot;
-mod tally;
 #[cfg(test)]
 mod tests;
 mod wanted;
@@ -38,6 +36,7 @@ pub use ordered::{enter as enter_ordered, leave as leave_ordered};
 pub use preset::Preset;
 pub use wanted::{Dealing, Loop};
 
+use crate::observer;
 use crate::team::{Member, Team};
 use slot::Slots;
 use std::fmt;
@@ -119,7 +118,5 @@ impl Cursor {
 pub(crate) fn leave(member: &'static Member) {
     let cursor = &member.share;
     cursor.range.clear();
-    if cursor.recorded.get() != 0 {
-        recording::end(member);
-    }
+    observer::left_loop(member);
 }

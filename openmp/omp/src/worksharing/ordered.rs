@@ -9,13 +9,12 @@
 
 use super::claim::Tag;
 use super::cursor::Cursor;
-use crate::barrier::wait_recorded;
 use crate::bell::{Bell, Patience};
 use crate::cluster::{Of, of_construct};
+use crate::observer::{self, Wait};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
 use fathomp_sys::process::yield_now;
-use fathomp_trace::state::State;
 use std::sync::atomic::Ordering;
 
 /// State of the current chunk; numbers so that they fit an
@@ -130,7 +129,7 @@ fn wait(member: &'static Member) {
     if mine.turn.is_at(tag, position) {
         return;
     }
-    wait_recorded(member, State::Ordered, || {
+    observer::waits(member, Wait::Ordered, 0, || {
         wait_for_turn(member.team(), &mine.bell, || mine.turn.is_at(tag, position));
     });
 }
@@ -149,7 +148,7 @@ fn pass_to_other(member: &'static Member, position: u64) {
 fn wait_for_other(member: &'static Member, position: u64) {
     if let Some(nodes) = member.team().nodes().filter(|_| position != 0) {
         let cell = of_construct(member, member.share.in_loop.get(), Of::Turn);
-        wait_recorded(member, State::Ordered, || {
+        observer::waits(member, Wait::Ordered, 0, || {
             wait_for_node(member, || nodes.wait_for_turn(cell, position));
         });
     }

@@ -3,11 +3,9 @@
 use super::cursor::Place;
 use crate::barrier;
 use crate::cluster::{Of, of_construct};
+use crate::observer::{self, Wait};
 use crate::team::Member;
-use crate::tool;
-use fathomp_sys::call_site::WATCH;
 use fathomp_sys::clock::now;
-use fathomp_trace::state::State;
 use std::hint;
 use std::sync::atomic::Ordering;
 
@@ -21,7 +19,7 @@ const WORTH_A_WAIT: u64 = 2000;
 /// Whether the calling member is the one that runs the block.
 #[inline]
 pub fn start(member: &'static Member) -> bool {
-    match WATCH.is_on() {
+    match observer::is_there() {
         true => start_watched(member),
         false => is_first(member),
     }
@@ -30,7 +28,7 @@ pub fn start(member: &'static Member) -> bool {
 #[cold]
 fn start_watched(member: &'static Member) -> bool {
     let runs = is_first(member);
-    tool::single(member, runs);
+    observer::single(member, runs);
     runs
 }
 
@@ -99,23 +97,23 @@ fn is_first_node(member: &'static Member, construct: u32) -> bool {
 /// of its data.
 pub fn start_copy(member: &'static Member) -> Option<usize> {
     if member.team().size() == 1 {
-        tool::single(member, true);
+        observer::single(member, true);
         return None;
     }
     let place = member.share.advance(member);
     let first_here = is_first_here(member, place);
     if first_here && is_first_node(member, place.construct) {
         member.share.copy.store(Some(place.slot), Ordering::Relaxed);
-        tool::single(member, true);
+        observer::single(member, true);
         return None;
     }
-    tool::single(member, false);
+    observer::single(member, false);
     if let (true, Some(nodes)) = (first_here, member.team().nodes()) {
         let cell = of_construct(member, place.construct, Of::Copy);
         let data = nodes.cluster.wait(cell, 1) as usize;
         place.slot.copy.store(data, Ordering::Relaxed);
     }
-    barrier::barrier(member, State::ImplicitBarrier);
+    barrier::barrier(member, Wait::ImplicitBarrier);
     copies(member);
     // Written before its writer came to the barrier. The slot is not reused
     // before the next barrier (see `super::slot`).
@@ -124,7 +122,7 @@ pub fn start_copy(member: &'static Member) -> Option<usize> {
 
 /// The member that ran the block broadcasts the address of its data.
 pub fn finish_copy(member: &'static Member, data: usize) {
-    tool::end_single(member);
+    observer::end_single(member);
     if member.team().size() == 1 {
         return;
     }
@@ -135,7 +133,7 @@ pub fn finish_copy(member: &'static Member, data: usize) {
         let cell = of_construct(member, member.share.construct(), Of::Copy);
         nodes.cluster.put(cell, data as u64);
     }
-    barrier::barrier(member, State::ImplicitBarrier);
+    barrier::barrier(member, Wait::ImplicitBarrier);
 }
 
 /// One member has run the block of a `single` and broadcasts the address of its data, which it
@@ -160,7 +158,7 @@ pub fn broadcast(member: &'static Member, data: Option<usize>) -> usize {
         let data = nodes.cluster.wait(cell, 1) as usize;
         place.slot.copy.store(data, Ordering::Relaxed);
     }
-    barrier::barrier(member, State::ImplicitBarrier);
+    barrier::barrier(member, Wait::ImplicitBarrier);
     if data.is_none() {
         copies(member);
     }

@@ -3,7 +3,6 @@
 use super::iterations::Iterations;
 use crate::icv::{Schedule, ScheduleKind};
 use crate::team::Member;
-use fathomp_trace::record::LoopKind;
 
 /// The schedule of a loop, with everything about it known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,19 +100,6 @@ impl Loop {
             ordered: false,
             sections: true,
             call,
-        }
-    }
-
-    pub(super) fn kind(&self) -> LoopKind {
-        if self.sections {
-            return LoopKind::Sections;
-        }
-        match self.dealing {
-            Dealing::Static { .. } => LoopKind::Static,
-            Dealing::Dynamic { .. } => LoopKind::Dynamic,
-            Dealing::Guided { .. } | Dealing::GuidedWhole { .. } | Dealing::Trapezoidal { .. } => {
-                LoopKind::Guided
-            }
         }
     }
 }

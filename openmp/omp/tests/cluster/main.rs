@@ -9,6 +9,7 @@
 mod mock;
 
 use fathomp_omp::cluster::Cluster as _;
+use fathomp_omp::observer::{Mutex, Wait};
 use fathomp_omp::parallel::{Fork, parallel};
 use fathomp_omp::sync::{self, Lock, NestLock};
 use fathomp_omp::task::{self, Clauses, Work, reductions};
@@ -17,7 +18,6 @@ use fathomp_omp::worksharing::{self, Cancel, Dealing, Iterations, Loop, Preset, 
 use fathomp_omp::{barrier, current, query, runtime};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use fathomp_sys::task_arguments::Arguments;
-use fathomp_trace::state::State;
 use mock::{Mock, cluster, data};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -53,7 +53,7 @@ fn region(threads: u32, body: Body) {
 }
 
 fn rest(member: &'static Member) {
-    barrier::barrier(member, State::ExplicitBarrier);
+    barrier::barrier(member, Wait::ExplicitBarrier);
 }
 
 /// Runs a program on clusters of all shapes. Its arguments are the cluster and
@@ -200,12 +200,12 @@ on_all_shapes! {
                 (&*lock, &*nest)
             };
             for _ in 0..40 {
-                sync::critical().acquire(State::Critical, 0);
+                sync::critical().acquire(Mutex::Critical, 0);
                 bump(&data[0]);
                 sync::critical().release();
-                lock.acquire(State::Lock, 0);
+                lock.acquire(Mutex::Lock, 0);
                 bump(&data[1]);
-                sync::atomic().acquire(State::Critical, 0);
+                sync::atomic().acquire(Mutex::Atomic, 0);
                 bump(&data[2]);
                 sync::atomic().release();
                 lock.release();
@@ -239,7 +239,7 @@ on_all_shapes! {
             // SAFETY: a zeroed word that is used as a lock only.
             unsafe { &*data()[100].as_ptr().cast::<Lock>() }
         }
-        lock().acquire(State::Lock, 0);
+        lock().acquire(Mutex::Lock, 0);
         region(total, |_, _| assert!(!lock().try_acquire()));
         lock().release();
         region(total, |member, data| {
@@ -344,7 +344,7 @@ on_all_shapes! {
                     {
                         return;
                     }
-                    if barrier::cancellable(member, State::ExplicitBarrier) {
+                    if barrier::cancellable(member, Wait::ExplicitBarrier) {
                         return;
                     }
                 }

@@ -3,12 +3,12 @@
 use super::mock::{Mock, cluster, data};
 use super::{SHAPES, add, all_were, call_body, region, rest};
 use fathomp_omp::cluster::Cluster as _;
+use fathomp_omp::observer::Mutex;
 use fathomp_omp::parallel::{Fork, parallel};
 use fathomp_omp::sync;
 use fathomp_omp::task::reductions;
 use fathomp_omp::worksharing::single;
 use fathomp_sys::outlined::{Opaque, Outlined};
-use fathomp_trace::state::State;
 use std::cell::Cell;
 
 on_all_shapes! {
@@ -51,7 +51,7 @@ on_all_shapes! {
                 if child == 0 {
                     // No barrier, lock or region waits for the others.
                     rest(member);
-                    sync::critical().acquire(State::Critical, 0);
+                    sync::critical().acquire(Mutex::Critical, 0);
                     sync::critical().release();
                     region(1, |inner, _| assert_eq!(inner.team().size(), 1));
                     let alone = member.team().size() == 1 && single::start(member);

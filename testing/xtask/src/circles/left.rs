@@ -12,7 +12,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("cluster/protocols", 16),
     ("cluster/heap", 3),
     ("testing/callgrind", 2),
-    ("openmp/omp", 15),
+    ("openmp/omp", 12),
     ("paging/format", 5),
     ("cluster/rewriting", 5),
     ("binary/regions", 6),

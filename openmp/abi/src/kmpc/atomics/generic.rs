@@ -2,8 +2,8 @@
 
 use super::{Atomic, under_lock};
 use crate::kmpc::types::Location;
+use fathomp_omp::observer::Mutex;
 use fathomp_omp::sync;
-use fathomp_trace::state::State;
 use std::ffi::c_void;
 
 /// `void f(void *out, void *a, void *b)`: what an operation makes of two values.
@@ -109,7 +109,7 @@ exchanges! {
 /// `void __kmpc_atomic_start(void)`: an update for which there is no routine.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_atomic_start() {
-    sync::atomic().acquire(State::Critical, 0);
+    sync::atomic().acquire(Mutex::Atomic, 0);
 }
 
 /// `void __kmpc_atomic_end(void)`

@@ -11,9 +11,9 @@ pub mod integers;
 pub mod reals;
 
 use fathomp_omp::cluster::{is_node, process};
+use fathomp_omp::observer::Mutex;
 use fathomp_omp::sync;
 use fathomp_sys::call_site::call_site;
-use fathomp_trace::state::State;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// A value that is updated atomically.
@@ -83,7 +83,7 @@ words! {
 /// # Safety
 /// As of [`Atomic::update`].
 unsafe fn under_lock<T: Copy>(place: *mut T, new: impl Fn(T) -> T) -> (T, T) {
-    sync::atomic().acquire(State::Critical, call_site());
+    sync::atomic().acquire(Mutex::Atomic, call_site());
     // SAFETY: promised by our caller; the lock keeps others away.
     let result = unsafe {
         let old = place.read_unaligned();

@@ -4,7 +4,7 @@ use crate::own::{Own, OwnWord};
 
 /// A member's share of the loop it is in.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     pub(super) site: Own,
     pub(super) kind: Own,
     pub(super) ordered: Own,
@@ -16,7 +16,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             site: Own::new(0),
             kind: Own::new(0),

@@ -1,6 +1,6 @@
 //! What is to be done about a region when it is met first.
 
-use super::asked::Advice;
+use super::asked::Asked;
 use fathomp_sys::modules;
 use fathomp_teams::Advised;
 
@@ -17,7 +17,7 @@ pub(super) struct Found {
 }
 
 /// Looks a region up. Slow.
-pub(super) fn find(advice: &'static Advice, function: usize, call: usize) -> Found {
+pub(super) fn find(advice: &'static Asked, function: usize, call: usize) -> Found {
     let Some(loaded) = modules::loaded(function) else {
         return Found {
             module: String::new(),

@@ -1,6 +1,6 @@
 //! Threads that come and go, and what they do.
 
-use super::Tool;
+use super::{Tool, tool};
 use crate::runtime;
 use crate::team::Member;
 use crate::worker::{self, Worker};
@@ -19,11 +19,40 @@ pub(super) fn me() -> Option<&'static Worker> {
     ME.try_with(Cell::get).ok().flatten()
 }
 
+/// The calling thread, which plays `home`, is one of the program's that the runtime has not
+/// known.
+pub(crate) fn adopts(home: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.adopts(home);
+    }
+}
+
+/// The calling thread is a worker, which the tool may not know yet.
+pub(crate) fn thread_begins(worker: &'static Worker) {
+    if let Some(tool) = tool() {
+        tool.thread_begins(worker, Thread::WORKER);
+    }
+}
+
+/// The calling thread, a worker, ends, or at least is told no more.
+pub(crate) fn thread_ends(worker: &'static Worker) {
+    if let Some(tool) = tool() {
+        tool.thread_ends(worker);
+    }
+}
+
+/// The thread of the program that plays `home` ends, outside of all regions.
+pub(crate) fn thread_leaves(home: Option<&'static Member>) {
+    if let (Some(tool), Some(home)) = (tool(), home) {
+        tool.thread_leaves(home);
+    }
+}
+
 impl Tool {
     /// The calling thread, which plays `home`, is one of the program's that the runtime has not
     /// known: it begins, and so does its initial task.
     #[cold]
-    pub(crate) fn adopts(&self, home: &'static Member) {
+    pub(super) fn adopts(&self, home: &'static Member) {
         self.thread_begins(home.worker(), Thread::INITIAL);
         let team = home.team();
         team.tool.data.clear();
@@ -34,7 +63,7 @@ impl Tool {
 
     /// The calling thread is `worker`, which the tool does not know yet.
     #[cold]
-    pub(crate) fn thread_begins(&self, worker: &'static Worker, kind: Thread) {
+    fn thread_begins(&self, worker: &'static Worker, kind: Thread) {
         if worker.tool.known.get() != 0 {
             return;
         }
@@ -52,7 +81,7 @@ impl Tool {
 
     /// The calling thread, which is `worker`, ends, or at least is told no more.
     #[cold]
-    pub(crate) fn thread_ends(&self, worker: &'static Worker) {
+    fn thread_ends(&self, worker: &'static Worker) {
         if worker.tool.known.get() == 0 {
             return;
         }
@@ -65,7 +94,7 @@ impl Tool {
 
     /// The thread of the program that plays `home` ends, outside of all regions.
     #[cold]
-    pub(crate) fn thread_leaves(&self, home: &'static Member) {
+    fn thread_leaves(&self, home: &'static Member) {
         self.initial_ends(home, home.team().tool.data.pointer(), 1);
         self.thread_ends(home.worker());
     }

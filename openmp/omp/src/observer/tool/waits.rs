@@ -1,26 +1,40 @@
 //! Where threads wait for each other: barriers, taskwait, taskgroups, what excludes others.
 
-use super::states::Wait;
+use super::states::{self, Before};
 use super::threads;
 use super::words::code;
 use super::{Tool, tool, tool_from_the_start};
+use crate::observer::{Cancelled, Cancels, Mutex, Severity, Wait};
 use crate::team::Member;
 use crate::worker::current;
-use fathomp_ompt::{
-    CancelFlags, Mutex, ScopeEndpoint, Severity, State, SyncRegion, WaitId, callback,
-};
+use fathomp_ompt::{self as ompt, CancelFlags, ScopeEndpoint, State, SyncRegion, WaitId, callback};
 use fathomp_sys::call_site::{Call, call};
 use std::ffi::{c_char, c_void};
 
 /// The number of the one implementation of locks, and its name.
 pub const ADAPTIVE: u32 = 1;
 
-/// Runs `wait`, in which `member` waits for others as `kind` says.
-#[inline]
-pub(crate) fn region<R>(member: &'static Member, kind: SyncRegion, wait: impl FnOnce() -> R) -> R {
-    match tool() {
-        None => wait(),
-        Some(tool) => tool.region(member, kind, wait),
+/// A region of synchronisation that the tool has been told of.
+pub(crate) struct Sync {
+    kind: SyncRegion,
+    call: Call,
+    before: Before,
+}
+
+/// `member` begins to wait for others.
+pub(crate) fn sync_begins(member: &'static Member, wait: Wait) -> Option<Sync> {
+    let kind = match wait {
+        Wait::ExplicitBarrier => SyncRegion::BARRIER_EXPLICIT,
+        Wait::Tasks => SyncRegion::TASKWAIT,
+        _ => SyncRegion::BARRIER_IMPLICIT_WORKSHARE,
+    };
+    tool().map(|tool| tool.sync_begins(member, kind))
+}
+
+/// And has waited. The task is the one that began.
+pub(crate) fn sync_ends(member: &'static Member, sync: Option<Sync>) {
+    if let (Some(tool), Some(sync)) = (tool(), sync) {
+        tool.sync_ends(member, sync);
     }
 }
 
@@ -47,7 +61,7 @@ pub fn mutex(kind: Mutex, hint: u32, id: WaitId, take: impl FnOnce()) {
     match tool_from_the_start() {
         None => take(),
         Some(tool) => {
-            tool.takes((kind, hint, id), || {
+            tool.takes((told(kind), hint, id), || {
                 take();
                 true
             });
@@ -60,17 +74,26 @@ pub fn mutex(kind: Mutex, hint: u32, id: WaitId, take: impl FnOnce()) {
 pub fn try_mutex(kind: Mutex, id: WaitId, take: impl FnOnce() -> bool) -> bool {
     match tool_from_the_start() {
         None => take(),
-        Some(tool) => tool.takes((kind, 0, id), take),
+        Some(tool) => tool.takes((told_if_tried(kind), 0, id), take),
     }
 }
 
-/// Takes a lock that its owner may take again; `take` says how often it is then held, 0 if it
-/// could not be taken. It is told whether anybody wants to know exactly.
+/// Takes a lock that its owner may take again; `take` says how often it is then held. It is told
+/// whether anybody wants to know exactly.
 #[inline]
-pub fn nest_mutex(kind: Mutex, id: WaitId, take: impl FnOnce(bool) -> u32) -> u32 {
+pub fn nest_mutex(id: WaitId, take: impl FnOnce(bool) -> u32) -> u32 {
     match tool_from_the_start() {
         None => take(false),
-        Some(tool) => tool.takes_again(kind, id, || take(true)),
+        Some(tool) => tool.takes_again(told(Mutex::NestLock), id, || take(true)),
+    }
+}
+
+/// The same, where `take` says 0 if the lock could not be taken.
+#[inline]
+pub fn try_nest_mutex(id: WaitId, take: impl FnOnce() -> u32) -> u32 {
+    match tool_from_the_start() {
+        None => take(),
+        Some(tool) => tool.takes_again(told_if_tried(Mutex::NestLock), id, take),
     }
 }
 
@@ -81,7 +104,7 @@ pub fn released(kind: Mutex, id: WaitId, give: impl FnOnce() -> bool) {
         None => {
             give();
         }
-        Some(tool) => tool.gives(kind, id, give),
+        Some(tool) => tool.gives(told(kind), id, give),
     }
 }
 
@@ -89,7 +112,7 @@ pub fn released(kind: Mutex, id: WaitId, give: impl FnOnce() -> bool) {
 #[inline]
 pub fn lock_begins(kind: Mutex, hint: u32, id: WaitId) {
     if let Some(tool) = tool_from_the_start() {
-        tool.lock_begins(kind, hint, id);
+        tool.lock_begins(told(kind), hint, id);
     }
 }
 
@@ -97,23 +120,59 @@ pub fn lock_begins(kind: Mutex, hint: u32, id: WaitId) {
 #[inline]
 pub fn lock_ends(kind: Mutex, id: WaitId) {
     if let Some(tool) = tool() {
-        tool.lock_ends(kind, id);
+        tool.lock_ends(told(kind), id);
     }
 }
 
-/// The calling thread begins or ends a `masked` region.
-#[inline]
-pub fn masked(member: &'static Member, end: ScopeEndpoint) {
-    if let Some(tool) = tool() {
-        tool.masked(member, end);
+/// What the tool is told that it is.
+const fn told(kind: Mutex) -> ompt::Mutex {
+    match kind {
+        Mutex::Lock => ompt::Mutex::LOCK,
+        Mutex::NestLock => ompt::Mutex::NEST_LOCK,
+        Mutex::Critical => ompt::Mutex::CRITICAL,
+        Mutex::Atomic => ompt::Mutex::ATOMIC,
+        Mutex::Ordered => ompt::Mutex::ORDERED,
     }
 }
 
-/// The calling thread begins or ends combining values of a reduction.
+/// The same where nobody waits for it.
+const fn told_if_tried(kind: Mutex) -> ompt::Mutex {
+    match kind {
+        Mutex::Lock => ompt::Mutex::TEST_LOCK,
+        Mutex::NestLock => ompt::Mutex::TEST_NEST_LOCK,
+        other => told(other),
+    }
+}
+
+/// The calling thread begins a `masked` region.
 #[inline]
-pub fn reduction(member: &'static Member, end: ScopeEndpoint) {
+pub fn masked_begins(member: &'static Member) {
     if let Some(tool) = tool() {
-        tool.reduces(member, end);
+        tool.masked(member, ScopeEndpoint::BEGIN);
+    }
+}
+
+/// It ends one.
+#[inline]
+pub fn masked_ends(member: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.masked(member, ScopeEndpoint::END);
+    }
+}
+
+/// The calling thread begins to combine values of a reduction.
+#[inline]
+pub fn reduction_begins(member: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.reduces(member, ScopeEndpoint::BEGIN);
+    }
+}
+
+/// It has combined them.
+#[inline]
+pub fn reduction_ends(member: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.reduces(member, ScopeEndpoint::END);
     }
 }
 
@@ -125,11 +184,11 @@ pub fn flushed() {
     }
 }
 
-/// The calling task cancels something, or finds it cancelled: as `flags` say.
+/// The calling task cancels something, or finds it cancelled.
 #[inline]
-pub fn cancel(member: &'static Member, flags: CancelFlags) {
+pub fn cancels(member: &'static Member, what: Cancelled, how: Cancels) {
     if let Some(tool) = tool() {
-        tool.cancels(member, flags);
+        tool.cancels(member, what, how);
     }
 }
 
@@ -138,6 +197,10 @@ pub fn error(severity: Severity, message: *const c_char, bytes: usize) {
     if let Some(tool) = tool()
         && let Some(told) = tool.callbacks.error.get()
     {
+        let severity = match severity {
+            Severity::Warning => ompt::Severity::WARNING,
+            Severity::Fatal => ompt::Severity::FATAL,
+        };
         told(severity, message, bytes, code(call().address));
     }
 }
@@ -188,21 +251,27 @@ impl Tool {
     }
 
     #[cold]
-    fn region<R>(&self, member: &'static Member, kind: SyncRegion, wait: impl FnOnce() -> R) -> R {
+    fn sync_begins(&self, member: &'static Member, kind: SyncRegion) -> Sync {
         let call = call();
         if kind != SyncRegion::TASKWAIT {
             self.close_single(member);
         }
-        let task = member.task.current();
-        task.tool.frame.enters(call);
-        let told = |end, told| self.tell_region((member, kind), end, told, call);
-        told(ScopeEndpoint::BEGIN, self.callbacks.sync_region.get());
-        told(ScopeEndpoint::BEGIN, self.callbacks.sync_region_wait.get());
-        let result = member.worker().in_state(Wait::of(kind), wait);
-        told(ScopeEndpoint::END, self.callbacks.sync_region_wait.get());
-        told(ScopeEndpoint::END, self.callbacks.sync_region.get());
-        task.tool.frame.returns();
-        result
+        member.task.current().tool.frame.enters(call);
+        let told = |told| self.tell_region((member, kind), ScopeEndpoint::BEGIN, told, call);
+        told(self.callbacks.sync_region.get());
+        told(self.callbacks.sync_region_wait.get());
+        let before = member.worker().goes_to(states::Wait::of(kind));
+        Sync { kind, call, before }
+    }
+
+    #[cold]
+    fn sync_ends(&self, member: &'static Member, sync: Sync) {
+        let Sync { kind, call, before } = sync;
+        member.worker().goes_back_to(before);
+        let told = |told| self.tell_region((member, kind), ScopeEndpoint::END, told, call);
+        told(self.callbacks.sync_region_wait.get());
+        told(self.callbacks.sync_region.get());
+        member.task.current().tool.frame.returns();
     }
 
     #[cold]
@@ -219,33 +288,33 @@ impl Tool {
         task.tool.frame.enters(call);
         let told = |end, told| self.tell_region((member, kind), end, told, call);
         told(ScopeEndpoint::BEGIN, self.callbacks.sync_region_wait.get());
-        member.worker().in_state(Wait::of(kind), wait);
+        member.worker().in_state(states::Wait::of(kind), wait);
         told(ScopeEndpoint::END, self.callbacks.sync_region_wait.get());
         told(ScopeEndpoint::END, self.callbacks.sync_region.get());
         task.tool.frame.returns();
     }
 
-    fn asks_for(&self, (kind, hint, id): (Mutex, u32, WaitId), call: Call) {
+    fn asks_for(&self, (kind, hint, id): (ompt::Mutex, u32, WaitId), call: Call) {
         if let Some(told) = self.callbacks.mutex_acquire.get() {
             told(kind, hint, ADAPTIVE, id, code(call.address));
         }
     }
 
-    fn has(&self, kind: Mutex, id: WaitId, call: Call) {
+    fn has(&self, kind: ompt::Mutex, id: WaitId, call: Call) {
         if let Some(told) = self.callbacks.mutex_acquired.get() {
             told(kind, id, code(call.address));
         }
     }
 
     #[cold]
-    fn takes(&self, asked: (Mutex, u32, WaitId), take: impl FnOnce() -> bool) -> bool {
+    fn takes(&self, asked: (ompt::Mutex, u32, WaitId), take: impl FnOnce() -> bool) -> bool {
         let call = call();
         let member = current();
         let (kind, _, id) = asked;
         let task = member.task.current();
         task.tool.frame.enters(call);
         self.asks_for(asked, call);
-        let wait = Wait::for_mutex(kind, id);
+        let wait = states::Wait::for_mutex(kind, id);
         let taken = member.worker().in_state(wait, take);
         if taken {
             self.has(kind, id, call);
@@ -255,13 +324,13 @@ impl Tool {
     }
 
     #[cold]
-    fn takes_again(&self, kind: Mutex, id: WaitId, take: impl FnOnce() -> u32) -> u32 {
+    fn takes_again(&self, kind: ompt::Mutex, id: WaitId, take: impl FnOnce() -> u32) -> u32 {
         let call = call();
         let member = current();
         let task = member.task.current();
         task.tool.frame.enters(call);
         self.asks_for((kind, 0, id), call);
-        let wait = Wait::for_mutex(kind, id);
+        let wait = states::Wait::for_mutex(kind, id);
         let times = member.worker().in_state(wait, take);
         match times {
             0 => {}
@@ -279,7 +348,7 @@ impl Tool {
     }
 
     #[cold]
-    fn gives(&self, kind: Mutex, id: WaitId, give: impl FnOnce() -> bool) {
+    fn gives(&self, kind: ompt::Mutex, id: WaitId, give: impl FnOnce() -> bool) {
         let call = call();
         if !give() {
             self.tell_nest(ScopeEndpoint::END, id, call);
@@ -289,7 +358,7 @@ impl Tool {
     }
 
     #[cold]
-    fn lock_begins(&self, kind: Mutex, hint: u32, id: WaitId) {
+    fn lock_begins(&self, kind: ompt::Mutex, hint: u32, id: WaitId) {
         current();
         if let Some(told) = self.callbacks.lock_init.get() {
             told(kind, hint, ADAPTIVE, id, code(call().address));
@@ -297,7 +366,7 @@ impl Tool {
     }
 
     #[cold]
-    fn lock_ends(&self, kind: Mutex, id: WaitId) {
+    fn lock_ends(&self, kind: ompt::Mutex, id: WaitId) {
         if let Some(told) = self.callbacks.lock_destroy.get() {
             told(kind, id, code(call().address));
         }
@@ -335,7 +404,17 @@ impl Tool {
     }
 
     #[cold]
-    fn cancels(&self, member: &'static Member, flags: CancelFlags) {
+    fn cancels(&self, member: &'static Member, what: Cancelled, how: Cancels) {
+        let what = match what {
+            Cancelled::Parallel => CancelFlags::PARALLEL,
+            Cancelled::Loop => CancelFlags::LOOP,
+            Cancelled::Sections => CancelFlags::SECTIONS,
+            Cancelled::Taskgroup => CancelFlags::TASKGROUP,
+        };
+        let flags = what.with(match how {
+            Cancels::Activates => CancelFlags::ACTIVATED,
+            Cancels::Detects => CancelFlags::DETECTED,
+        });
         if let Some(told) = self.callbacks.cancel.get() {
             let data = member.task.current().tool.data.pointer();
             told(data, flags, code(call().address));

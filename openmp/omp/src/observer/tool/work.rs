@@ -2,27 +2,12 @@
 
 use super::words::code;
 use super::{Tool, tool};
+use crate::observer::Divided;
 use crate::task::Task;
 use crate::team::Member;
 use crate::worksharing::{Dealing, Iterations, Loop};
 use fathomp_ompt::{Data, Dispatch, DispatchChunk, ScopeEndpoint, Work};
 use fathomp_sys::call_site::{Call, call};
-
-/// `member` begins a loop that it was met at `wanted.call`.
-#[inline]
-pub(crate) fn begins(member: &'static Member, wanted: &Loop) {
-    if let Some(tool) = tool() {
-        tool.loop_begins(member, wanted);
-    }
-}
-
-/// `member` is through with the loop or the sections that it began last, if it began some.
-#[inline]
-pub(crate) fn ends(member: &'static Member) {
-    if let Some(tool) = tool() {
-        tool.work_ends(member);
-    }
-}
 
 /// `member` gets a chunk of a loop with these iterations, or a section.
 #[inline]
@@ -46,8 +31,13 @@ pub(crate) fn single(member: &'static Member, runs: bool) {
 
 /// The calling member begins a construct whose share it computes by itself.
 #[inline]
-pub fn begin_static(member: &'static Member, work: Work, count: u64) {
+pub fn begin_static(member: &'static Member, what: Divided, count: u64) {
     if let Some(tool) = tool() {
+        let work = match what {
+            Divided::Loop => Work::LOOP_STATIC,
+            Divided::Sections => Work::SECTIONS,
+            Divided::Distribute => Work::DISTRIBUTE,
+        };
         tool.work_begins(member, work, count, call());
     }
 }
@@ -65,7 +55,9 @@ pub fn static_chunk(member: &'static Member, from: u64, to: u64) {
 /// It is through with it.
 #[inline]
 pub fn end_static(member: &'static Member) {
-    ends(member);
+    if let Some(tool) = tool() {
+        tool.work_ends(member);
+    }
 }
 
 /// The member has run the block of a `single` construct.
@@ -76,11 +68,19 @@ pub fn end_single(member: &'static Member) {
     }
 }
 
-/// The member begins or ends a `scope` region.
+/// The member begins a `scope` region.
 #[inline]
-pub fn scope(member: &'static Member, end: ScopeEndpoint) {
+pub fn scope_begins(member: &'static Member) {
     if let Some(tool) = tool() {
-        tool.tell_work(member, Work::SCOPE, end, 1, call());
+        tool.tell_work(member, Work::SCOPE, ScopeEndpoint::BEGIN, 1, call());
+    }
+}
+
+/// It ends one.
+#[inline]
+pub fn scope_ends(member: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.tell_work(member, Work::SCOPE, ScopeEndpoint::END, 1, call());
     }
 }
 
@@ -111,7 +111,7 @@ impl Tool {
     }
 
     #[cold]
-    fn loop_begins(&self, member: &'static Member, wanted: &Loop) {
+    pub(super) fn loop_begins(&self, member: &'static Member, wanted: &Loop) {
         let call = match wanted.call {
             0 => Call::default(),
             site => Call {
@@ -131,7 +131,7 @@ impl Tool {
     }
 
     #[cold]
-    fn work_ends(&self, member: &'static Member) {
+    pub(super) fn work_ends(&self, member: &'static Member) {
         let work = Work(member.tool.work.get());
         if work != Work::default() {
             member.tool.work.set(0);

@@ -3,6 +3,7 @@
 use super::states::Wait;
 use super::words::{Word, code};
 use super::{Tool, tool};
+use crate::observer::{Announced, TaskEnd};
 use crate::task::{ALL_MEMORY, Access, Dependence, Task};
 use crate::team::Member;
 use crate::worker::current;
@@ -14,17 +15,20 @@ use fathomp_sys::call_site::{Call, call, note_again};
 use fathomp_sys::outlined::{Opaque, Outlined};
 use std::sync::atomic::Ordering;
 
-/// The next tasks that the calling thread makes have these flags besides those that the runtime
-/// knows itself: the program has called for them.
+/// The next tasks that the calling thread makes have these clauses besides those that the runtime
+/// knows itself.
 #[inline]
-pub fn announce(flags: impl FnOnce() -> TaskFlags) {
+pub fn announce(clauses: impl FnOnce() -> Announced) {
     if tool().is_some() {
-        announced(flags());
+        announced(clauses());
     }
 }
 
 #[cold]
-fn announced(flags: TaskFlags) {
+fn announced(clauses: Announced) {
+    let flag = |is_set, flag| if is_set { flag } else { TaskFlags::default() };
+    let flags =
+        flag(clauses.untied, TaskFlags::UNTIED).with(flag(clauses.mergeable, TaskFlags::MERGEABLE));
     current().worker().tool.announced.set(flags.0);
 }
 
@@ -72,17 +76,22 @@ pub fn piece(member: &'static Member, from: u64, count: u64) {
     }
 }
 
-/// In a doacross nest of so many loops `member` has done an iteration, or need not wait any more for
-/// one: that with these values, outermost first.
+/// In a doacross nest of so many loops `member` has done the iteration with these values, outermost
+/// first.
 #[inline]
-pub(crate) fn doacross(
-    member: &'static Member,
-    kind: DependenceType,
-    depth: usize,
-    value: impl Fn(usize) -> u64,
-) {
+pub(crate) fn doacross_posts(member: &'static Member, depth: usize, value: impl Fn(usize) -> u64) {
     if let Some(tool) = tool() {
-        tool.doacross(member, kind, (0..depth).map(value).collect());
+        let values = (0..depth).map(value).collect();
+        tool.doacross(member, DependenceType::SOURCE, values);
+    }
+}
+
+/// The same of an iteration that it need not wait for any more.
+#[inline]
+pub(crate) fn doacross_waited(member: &'static Member, depth: usize, value: impl Fn(usize) -> u64) {
+    if let Some(tool) = tool() {
+        let values = (0..depth).map(value).collect();
+        tool.doacross(member, DependenceType::SINK, values);
     }
 }
 
@@ -284,10 +293,15 @@ impl Tool {
         member: &'static Member,
         outer: Option<&'static Task>,
         task: &'static Task,
-        status: TaskStatus,
+        end: TaskEnd,
         before: Before,
     ) {
         let back = outer.unwrap_or_else(|| member.task.implicit());
+        let status = match end {
+            TaskEnd::Complete => TaskStatus::COMPLETE,
+            TaskEnd::Cancelled => TaskStatus::CANCEL,
+            TaskEnd::Detached => TaskStatus::DETACH,
+        };
         self.tell_schedule(task, status, back.tool.data.pointer());
         member.worker().tool.state.set(before.0);
     }
@@ -299,10 +313,10 @@ impl Tool {
         member: &'static Member,
         outer: Option<&'static Task>,
         task: &'static Task,
-        status: TaskStatus,
+        end: TaskEnd,
         before: Before,
     ) {
-        self.task_ends(member, outer, task, status, before);
+        self.task_ends(member, outer, task, end, before);
         let parent = outer.unwrap_or_else(|| member.task.implicit());
         parent.tool.frame.returns();
     }

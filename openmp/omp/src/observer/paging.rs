@@ -1,35 +1,84 @@
-//! Regions and barriers as points in time, and which thread is which.
+//! What the library that records paging is told: waits, regions and barriers as points in time,
+//! and which thread is which.
 //!
 //! Marks are the axis of logical time, so all members of a team mark the same barriers:
 //! whoever decides does so for all. That is the last member to come to a barrier and the
 //! thread that forms a region. On nodes every one is marked, so that those of different
 //! nodes are the same, too: barriers of nodes take long enough.
 
+use super::{Observer, Region};
 use crate::cluster;
-use crate::tap::{Called, Name, Tap, tap};
+use crate::tap::{self, Called, Name, Outer, Place, Tap, tap};
 use crate::team::{Member, Team};
+use crate::wait::Wait;
 use fathomp_types::interposer::Mark;
 use std::sync::atomic::Ordering;
+
+/// Tells the tap, if there is one.
+pub(crate) struct Paging;
+
+impl Observer for Paging {
+    type Waiting = Option<Outer>;
+
+    #[inline(always)]
+    fn region_begins(&self, region: &Region<'_>) {
+        if tap().is_some() {
+            forms(region.team);
+        }
+    }
+
+    #[inline(always)]
+    fn implicit_begins(&self, member: &'static Member, team: &'static Team) {
+        if let Some(tap) = tap() {
+            begins(tap, member, team);
+        }
+    }
+
+    #[inline(always)]
+    fn wait_begins(&self, member: &'static Member, wait: Wait, call: usize) -> Self::Waiting {
+        tap().and_then(|_| {
+            let place = match call {
+                0 => Place::Region(member.team().dock.site.load(Ordering::Relaxed)),
+                call => Place::Call(call),
+            };
+            tap::begins(wait, place)
+        })
+    }
+
+    #[inline(always)]
+    fn wait_ends(&self, _member: &'static Member, waiting: Self::Waiting) {
+        if let (Some(tap), Some(outer)) = (tap(), waiting) {
+            tap::ends(tap, outer);
+        }
+    }
+
+    #[inline(always)]
+    fn barrier_opens(&self, team: &'static Team, next: u32) {
+        if tap().is_some() {
+            opens(team, next);
+        }
+    }
+
+    #[inline(always)]
+    fn barrier_passed(&self, member: &'static Member, kind: Wait) {
+        if let Some(tap) = tap() {
+            let called = Called::of(kind);
+            passes(tap, member.team(), member.phase.get(), called);
+        }
+    }
+}
 
 fn is_outermost(team: &Team) -> bool {
     team.level() == 1
 }
 
-fn mark(tap: &Tap, team: &Team, kind: Mark, called: Called) {
+fn mark(tap: &Tap, team: &Team, mark: Mark, called: Called) {
     let site = team.dock.site.load(Ordering::Relaxed);
-    (tap.interface.mark)(kind as u32, Name(called, site).number(tap));
+    (tap.interface.mark)(mark as u32, Name(called, site).number(tap));
 }
 
 /// A region of `team` is about to begin: decides whether it is marked.
-#[inline]
-pub(crate) fn forms(team: &Team) {
-    if tap().is_some() {
-        decide(team);
-    }
-}
-
-#[cold]
-fn decide(team: &Team) {
+fn forms(team: &Team) {
     let marks = &team.marks;
     let marked = is_outermost(team) && (team.nodes().is_some() || marks.is_due());
     marks.region.store(marked, Ordering::Relaxed);
@@ -37,15 +86,7 @@ fn decide(team: &Team) {
 }
 
 /// `member` begins its part in the region.
-#[inline]
-pub(crate) fn begins(member: &Member, team: &Team) {
-    if let Some(tap) = tap() {
-        begin(tap, member, team);
-    }
-}
-
-#[cold]
-fn begin(tap: &Tap, member: &Member, team: &Team) {
+fn begins(tap: &Tap, member: &Member, team: &Team) {
     if is_outermost(team) {
         introduce(member, member.index());
     }
@@ -56,16 +97,10 @@ fn begin(tap: &Tap, member: &Member, team: &Team) {
 
 /// A member is through with its part in the region: the primary one when it has waited for
 /// the others, others when they have come to its end.
-#[inline]
-pub(crate) fn ends(team: &Team) {
-    if let Some(tap) = tap() {
-        end(tap, team);
-    }
-}
-
-#[cold]
-fn end(tap: &Tap, team: &Team) {
-    if team.marks.region.load(Ordering::Relaxed) {
+pub(crate) fn implicit_ends(team: &Team) {
+    if let Some(tap) = tap()
+        && team.marks.region.load(Ordering::Relaxed)
+    {
         mark(tap, team, Mark::Barrier, Called::ImplicitBarrier);
         mark(tap, team, Mark::RegionEnd, Called::Region);
     }
@@ -73,15 +108,7 @@ fn end(tap: &Tap, team: &Team) {
 
 /// All members of `team` here have come to a barrier, which is about to be opened with
 /// phase `next`: decides whether it is marked.
-#[inline]
-pub(crate) fn opens(team: &Team, next: u32) {
-    if tap().is_some() {
-        decide_barrier(team, next);
-    }
-}
-
-#[cold]
-fn decide_barrier(team: &Team, next: u32) {
+fn opens(team: &Team, next: u32) {
     let marks = &team.marks;
     if is_outermost(team) && (team.nodes().is_some() || marks.is_due()) {
         marks.barrier.store(next, Ordering::Relaxed);
@@ -90,15 +117,7 @@ fn decide_barrier(team: &Team, next: u32) {
 }
 
 /// A member has passed the barrier that was opened with phase `next`.
-#[inline]
-pub(crate) fn passes(team: &Team, next: u32, called: Called) {
-    if let Some(tap) = tap() {
-        pass(tap, team, next, called);
-    }
-}
-
-#[cold]
-fn pass(tap: &Tap, team: &Team, next: u32, called: Called) {
+fn passes(tap: &Tap, team: &Team, next: u32, called: Called) {
     let marks = &team.marks;
     // What was stored before the barrier was opened is seen by all behind it. Nobody stores
     // for the next one before this member has come to it.

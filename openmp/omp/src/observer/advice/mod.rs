@@ -17,13 +17,11 @@ mod regions;
 pub(crate) use counting::Counting;
 pub(crate) use regions::Regions;
 
-use crate::encounter::Watched;
-use crate::icv::Icvs;
 use crate::message;
-use crate::parallel::Fork;
+use crate::observer::{Encounter, Observer};
 use crate::team::{Member, Team};
 use crate::worker::Worker;
-use asked::Advice;
+use asked::Asked;
 use fathomp_launch::{Teams, of_this_process};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_teams::{Choices, Table};
@@ -34,7 +32,7 @@ use std::sync::atomic::Ordering;
 /// Larger files are no advice.
 const BYTES_MAX: u64 = 64 << 20;
 
-static ADVICE: AtomicRef<Advice> = AtomicRef::new(None);
+static ASKED: AtomicRef<Asked> = AtomicRef::new(None);
 
 /// Takes up what the environment asks for.
 pub(crate) fn start() {
@@ -47,16 +45,16 @@ pub(crate) fn start() {
         ));
         Table::default()
     });
-    let advice = Advice {
+    let asked = Asked {
         table,
         choices: asked.choices,
     };
-    ADVICE.store(Some(Box::leak(Box::new(advice))), Ordering::Release);
+    ASKED.store(Some(Box::leak(Box::new(asked))), Ordering::Release);
 }
 
 /// Nothing is decided any more: the process has become one of several nodes.
 pub(crate) fn stop() {
-    ADVICE.store(None, Ordering::Release);
+    ASKED.store(None, Ordering::Release);
 }
 
 pub(crate) fn read(path: &Path) -> Result<Table, String> {
@@ -68,36 +66,51 @@ pub(crate) fn read(path: &Path) -> Result<Table, String> {
     Table::from_text(&text).map_err(|error| error.to_string())
 }
 
-/// The threads that a region gets which could have `size`. Call it on the thread that
-/// encounters it, and [`ended`] with the answer when it is over.
-#[inline]
-pub(crate) fn choose(outer: &Member, icvs: &Icvs, fork: &Fork, size: &mut u32) -> Option<Watched> {
-    let advice = ADVICE.load(Ordering::Acquire)?;
-    regions::choose(advice, outer, icvs, fork, size)
+/// Whether there is advice.
+pub(crate) fn is_followed() -> bool {
+    ASKED.load(Ordering::Relaxed).is_some()
 }
 
-/// The region has ended; it had `threads`.
-#[inline]
-pub(crate) fn ended(worker: &Worker, watched: Option<Watched>, team: &'static Team) {
-    if let Some(watched) = watched {
-        regions::ended(worker, watched, team);
+/// Has regions get the threads that the advice says.
+pub(crate) struct Advice;
+
+impl Observer for Advice {
+    type Waiting = ();
+
+    #[inline]
+    fn meets(&self, encounter: &mut Encounter<'_>) {
+        if let Some(asked) = ASKED.load(Ordering::Acquire) {
+            encounter.met.watched = regions::choose(asked, encounter);
+        }
+    }
+
+    #[inline]
+    fn implicit_begins(&self, member: &'static Member, _team: &'static Team) {
+        member.worker().counting.begin();
+    }
+
+    #[inline]
+    fn region_ends(&self, outer: &'static Member, team: &'static Team, _by_program: bool) {
+        if let Some(watched) = team.at_end.watched() {
+            regions::ended(outer.worker(), watched, team);
+        }
     }
 }
 
 /// The program asks how many threads the next region may have.
 #[inline]
 pub(crate) fn asked_for_most(worker: &Worker) {
-    if ADVICE.load(Ordering::Relaxed).is_some() {
+    if is_followed() {
         worker.asked_for_most.set(1);
     }
 }
 
 /// The calling thread ends, or the process does: tells the launcher what it has chosen.
 pub(crate) fn finish(worker: &Worker) {
-    let Some(advice) = ADVICE.load(Ordering::Acquire) else {
+    let Some(asked) = ASKED.load(Ordering::Acquire) else {
         return;
     };
-    let (Some(path), Some(regions)) = (&advice.choices, worker.regions.take()) else {
+    let (Some(path), Some(regions)) = (&asked.choices, worker.regions.take()) else {
         return;
     };
     let choices = Choices {

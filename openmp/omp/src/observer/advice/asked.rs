@@ -4,7 +4,7 @@ use fathomp_teams::Table;
 use std::path::PathBuf;
 
 /// What the launcher asks for.
-pub(crate) struct Advice {
+pub(super) struct Asked {
     /// What regions are advised.
     pub(super) table: Table,
     /// Where to write what was chosen.

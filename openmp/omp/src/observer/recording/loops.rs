@@ -1,22 +1,31 @@
 //! What a recording learns about loops.
 
-use super::wanted::Loop;
-use crate::runtime::runtime;
+use crate::recorded::recorder;
 use crate::team::Member;
+use crate::worksharing::{Dealing, Loop};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
 use fathomp_trace::record::{LoopKind, LoopShare};
-use fathomp_trace::recorder::ThreadRecorder;
 use fathomp_types::{InstanceId, SiteId, Ticks};
 use std::sync::atomic::Ordering;
 
 /// One dispatch in so many is timed.
 const SAMPLE: u32 = 16;
 
+fn kind_of(wanted: &Loop) -> LoopKind {
+    match wanted.dealing {
+        _ if wanted.sections => LoopKind::Sections,
+        Dealing::Static { .. } => LoopKind::Static,
+        Dealing::Dynamic { .. } => LoopKind::Dynamic,
+        Dealing::Guided { .. } | Dealing::GuidedWhole { .. } | Dealing::Trapezoidal { .. } => {
+            LoopKind::Guided
+        }
+    }
+}
+
 /// The member of a recorded thread meets a loop.
-#[cold]
-pub(super) fn begin(member: &'static Member, _thread: &'static ThreadRecorder, wanted: &Loop) {
-    let Some(recorder) = runtime().recorder else {
+pub(super) fn begin(member: &'static Member, wanted: &Loop) {
+    let Some(recorder) = recorder() else {
         return;
     };
     let kind = if wanted.sections {
@@ -26,7 +35,7 @@ pub(super) fn begin(member: &'static Member, _thread: &'static ThreadRecorder, w
     };
     let tally = &member.share.tally;
     tally.site.set(recorder.site(kind, wanted.call, 0).0);
-    tally.kind.set(wanted.kind() as u32);
+    tally.kind.set(kind_of(wanted) as u32);
     tally.ordered.set(u32::from(wanted.ordered));
     tally.asked.set(wanted.dealing.chunk());
     tally.iterations.set(0);
@@ -35,10 +44,11 @@ pub(super) fn begin(member: &'static Member, _thread: &'static ThreadRecorder, w
     member.share.recorded.set(1);
 }
 
-/// [`super::loops::next`] in a recorded thread.
-pub(super) fn next(member: &'static Member) -> Option<(u64, u64)> {
+/// Loop bounds of the member's next chunk, which is counted if its loop is recorded.
+pub(crate) fn next(member: &'static Member) -> Option<(u64, u64)> {
     let cursor = &member.share;
-    let Some(thread) = member.worker().recorder() else {
+    let thread = member.worker().recorder();
+    let Some(thread) = thread.filter(|_| cursor.recorded.get() != 0) else {
         return cursor.hand_out(member);
     };
     let tally = &cursor.tally;
@@ -59,9 +69,14 @@ pub(super) fn next(member: &'static Member) -> Option<(u64, u64)> {
     Some(cursor.iterations().bounds(from, to))
 }
 
-/// The member runs so many iterations of its loop, in chunks of that size, or in one if it is 0.
+/// The member meets a loop of which it will run so many iterations, without asking for chunks.
 #[cold]
-pub(super) fn has_run(member: &'static Member, iterations: u64, chunk: u64) {
+pub(crate) fn fixed_loop(member: &'static Member, wanted: &Loop, iterations: u64) {
+    if member.worker().recorder().is_none() {
+        return;
+    }
+    begin(member, wanted);
+    let chunk = wanted.dealing.chunk();
     let tally = &member.share.tally;
     tally.iterations.set(iterations);
     tally.chunks.set(match chunk {
@@ -70,10 +85,12 @@ pub(super) fn has_run(member: &'static Member, iterations: u64, chunk: u64) {
     });
 }
 
-/// The member of a recorded thread is through with its loop.
-#[cold]
-pub(super) fn end(member: &'static Member) {
+/// The member is through with the loop that it has met last.
+pub(crate) fn left_loop(member: &'static Member) {
     let cursor = &member.share;
+    if cursor.recorded.get() == 0 {
+        return;
+    }
     cursor.recorded.set(0);
     let Some(thread) = member.worker().recorder() else {
         return;

@@ -31,20 +31,27 @@ pub use ask::{
 };
 pub use callbacks::Callbacks;
 pub(crate) use league::{call_team, league};
-pub(crate) use regions::{call_region, end_is_due, look_at_end};
-pub(crate) use tasks::{Before, call_task, doacross, wait_depend, yields};
-pub use tasks::{announce, piece, taskloop};
-pub use waits::{
-    ADAPTIVE, ControlTool, cancel, control, error, flushed, lock_begins, lock_ends, masked, mutex,
-    nest_mutex, reduction, released, try_mutex,
+pub(crate) use regions::{
+    call_region, end_is_due, joined, joins, leaves, look_at_end, program_calls,
 };
-pub(crate) use waits::{group_begins, group_ends, region};
+pub(crate) use tasks::{Before, call_task, doacross_posts, doacross_waited, wait_depend, yields};
+pub use tasks::{announce, piece, taskloop};
+pub(crate) use threads::{adopts, thread_begins, thread_ends, thread_leaves};
+pub use waits::{
+    ADAPTIVE, ControlTool, cancels, control, error, flushed, lock_begins, lock_ends, masked_begins,
+    masked_ends, mutex, nest_mutex, reduction_begins, reduction_ends, released, try_mutex,
+    try_nest_mutex,
+};
+pub(crate) use waits::{group_begins, group_ends, sync_begins, sync_ends};
 pub(crate) use words::{MemberWords, TaskWords, TeamWords, ThreadWords};
-pub use work::{begin_static, end_single, end_static, scope, static_chunk};
-pub(crate) use work::{begins, ends, hands_out, single};
+pub use work::{begin_static, end_single, end_static, scope_begins, scope_ends, static_chunk};
+pub(crate) use work::{hands_out, single};
 
+use crate::observer::{Observer, Region};
 use crate::runtime::runtime;
+use crate::team::{Member, Team};
 use crate::worker;
+use crate::worksharing::Loop;
 use fathomp_sys::call_site::WATCH;
 use fathomp_sys::process;
 use fathomp_sys::static_ref::AtomicRef;
@@ -56,6 +63,48 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub struct Tool {
     /// What it wants to be called for.
     pub callbacks: Callbacks,
+}
+
+/// Tells the tool, if there is one.
+pub(crate) struct Ompt;
+
+impl Observer for Ompt {
+    type Waiting = ();
+
+    #[inline]
+    fn region_begins(&self, region: &Region<'_>) {
+        if let Some(tool) = tool() {
+            tool.region_begins(region.fork, region.outer, region.team);
+        }
+    }
+
+    #[inline]
+    fn region_ends(&self, outer: &'static Member, team: &'static Team, by_program: bool) {
+        if let Some(tool) = tool() {
+            tool.region_ends(outer, team, by_program);
+        }
+    }
+
+    #[inline]
+    fn implicit_begins(&self, member: &'static Member, team: &'static Team) {
+        if let Some(tool) = tool() {
+            tool.implicit_begins(member, team);
+        }
+    }
+
+    #[inline]
+    fn loop_begins(&self, member: &'static Member, wanted: &Loop) {
+        if let Some(tool) = tool() {
+            tool.loop_begins(member, wanted);
+        }
+    }
+
+    #[inline]
+    fn loop_ends(&self, member: &'static Member) {
+        if let Some(tool) = tool() {
+            tool.work_ends(member);
+        }
+    }
 }
 
 /// A process has one tool at most.

@@ -34,20 +34,34 @@ impl Wait {
     }
 }
 
+/// What a thread was told to be doing.
+pub(crate) struct Before(u32, WaitId);
+
 impl Worker {
     /// Whether the tool knows this thread.
     pub(crate) fn is_told_of(&self) -> bool {
         self.tool.known.get() != 0
     }
 
-    /// Does something meanwhile this thread is told to be waiting.
-    pub(super) fn in_state<R>(&self, wait: Wait, body: impl FnOnce() -> R) -> R {
-        let before = (self.tool.state.get(), self.tool.wait.get());
+    /// From now on this thread is told to be waiting.
+    pub(super) fn goes_to(&self, wait: Wait) -> Before {
+        let before = Before(self.tool.state.get(), self.tool.wait.get());
         self.tool.state.set(wait.state.0);
         self.tool.wait.set(wait.id);
-        let result = body();
+        before
+    }
+
+    /// And now no longer.
+    pub(super) fn goes_back_to(&self, before: Before) {
         self.tool.state.set(before.0);
         self.tool.wait.set(before.1);
+    }
+
+    /// Does something meanwhile this thread is told to be waiting.
+    pub(super) fn in_state<R>(&self, wait: Wait, body: impl FnOnce() -> R) -> R {
+        let before = self.goes_to(wait);
+        let result = body();
+        self.goes_back_to(before);
         result
     }
 

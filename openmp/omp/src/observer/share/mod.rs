@@ -20,7 +20,7 @@ mod seat;
 mod span;
 
 use crate::bell::Patience;
-use crate::parallel::Fork;
+use crate::observer::{Encounter, Observer, Region};
 use crate::team::{Member, Team};
 use cores::CORES;
 use fathomp_core_arbiter::Board;
@@ -54,7 +54,7 @@ fn find(asked: &fathomp_launch::Seat) -> Option<&'static Seat> {
     let advice = asked
         .advice
         .as_ref()
-        .and_then(|path| crate::advice::read(path).ok());
+        .and_then(|path| crate::observer::advice::read(path).ok());
     let seat = Seat::new(
         board,
         usize::try_from(asked.slot).ok()?,
@@ -94,37 +94,54 @@ pub(crate) fn restart_in_child() {
     CORES.store(u32::MAX, Ordering::Relaxed);
 }
 
-/// An outermost region begins, for which `size` threads are asked: how many it gets, and
-/// whether its end is to be told ([`end`]).
-#[inline]
-pub(crate) fn begin(fork: &Fork, outer: &'static Member, size: u32) -> (u32, bool) {
-    match SEAT.load(Ordering::Relaxed) {
-        Some(seat) if size > 1 && outer.team().active_level() == 0 => seat.begin(fork, outer, size),
-        _ => (size, false),
-    }
-}
+/// Has regions get this program's part of the cores.
+pub(crate) struct Partition;
 
-/// `team` is the one for the region that has just begun.
-#[inline]
-pub(crate) fn formed(team: &'static Team) {
-    if let Some(seat) = SEAT.load(Ordering::Relaxed) {
-        seat.formed(team);
-    }
-}
+impl Observer for Partition {
+    type Waiting = ();
 
-/// The region ends of which [`begin`] said so.
-#[inline]
-pub(crate) fn end() {
-    if let Some(seat) = SEAT.load(Ordering::Relaxed) {
-        seat.end();
+    /// Of an outermost region.
+    #[inline]
+    fn meets(&self, encounter: &mut Encounter<'_>) {
+        let Encounter {
+            fork,
+            outer,
+            size,
+            met,
+            ..
+        } = encounter;
+        if let Some(seat) = SEAT.load(Ordering::Relaxed)
+            && **size > 1
+            && outer.team().active_level() == 0
+        {
+            (**size, met.shared) = seat.begin(fork, outer, **size);
+        }
     }
-}
 
-/// The calling thread begins to play `member`: it goes where the team wants it.
-#[inline]
-pub(crate) fn place(member: &'static Member, team: &'static Team) {
-    if let Some(seat) = SEAT.load(Ordering::Relaxed) {
-        seat.place(member, team);
+    #[inline]
+    fn region_begins(&self, region: &Region<'_>) {
+        if region.met.shared
+            && let Some(seat) = SEAT.load(Ordering::Relaxed)
+        {
+            seat.formed(region.team);
+        }
+    }
+
+    /// The calling thread goes where the team wants it.
+    #[inline]
+    fn implicit_begins(&self, member: &'static Member, team: &'static Team) {
+        if let Some(seat) = SEAT.load(Ordering::Relaxed) {
+            seat.place(member, team);
+        }
+    }
+
+    #[inline]
+    fn region_ends(&self, _outer: &'static Member, team: &'static Team, _by_program: bool) {
+        if team.at_end.is_shared()
+            && let Some(seat) = SEAT.load(Ordering::Relaxed)
+        {
+            seat.end();
+        }
     }
 }
 

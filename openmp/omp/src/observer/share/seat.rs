@@ -165,7 +165,8 @@ impl Seat {
         self.slot.leave(self.me);
     }
 
-    /// See [`super::begin`].
+    /// An outermost region begins, for which `size` threads are asked: how many it gets, and
+    /// whether its end is to be told ([`end`](Self::end)).
     pub(super) fn begin(&self, fork: &Fork, outer: &'static Member, size: u32) -> (u32, bool) {
         let may_shrink = fork.threads == 0 && outer.icvs().dynamic;
         if self.busy.swap(true, Ordering::Acquire) {
@@ -289,7 +290,7 @@ impl Seat {
             .store(std::ptr::from_ref(team).addr(), Ordering::Relaxed);
     }
 
-    /// See [`super::end`].
+    /// The region ends of which [`begin`](Self::begin) said so.
     pub(super) fn end(&self) {
         let mine = &mut *self.lock();
         if std::mem::take(&mut mine.pinned) {
@@ -320,7 +321,7 @@ impl Seat {
         self.busy.store(false, Ordering::Release);
     }
 
-    /// See [`super::place`].
+    /// The calling thread begins to play `member`.
     #[inline]
     pub(super) fn place(&self, member: &'static Member, team: &'static Team) {
         let index = member.index();

@@ -1,6 +1,6 @@
 //! Regions, and the implicit tasks of their members.
 
-use super::states::Wait;
+use super::states::{Before, Wait};
 use super::words::{NOTHING, code};
 use super::{Tool, tool};
 use crate::parallel::Fork;
@@ -48,6 +48,35 @@ pub(crate) fn end_is_due(member: &'static Member) {
     }
 }
 
+/// The program calls the code of the region itself that `primary` has begun.
+pub(crate) fn program_calls(primary: &'static Member) {
+    if let Some(tool) = tool() {
+        tool.program_calls(primary);
+    }
+}
+
+/// The primary member is through with its part, and waits for the others.
+pub(crate) fn joins(primary: &'static Member, order: Order) -> Option<Before> {
+    let tool = tool()?;
+    tool.arrives(primary, order);
+    let wait = Wait::of(SyncRegion::BARRIER_IMPLICIT_PARALLEL);
+    Some(primary.worker().goes_to(wait))
+}
+
+/// The others have come.
+pub(crate) fn joined(primary: &'static Member, order: Order, before: Option<Before>) {
+    if let (Some(tool), Some(before)) = (tool(), before) {
+        tool.joined(primary, order, before);
+    }
+}
+
+/// A worker is through with its part, and will wait for the others.
+pub(crate) fn leaves(member: &'static Member, order: Order) {
+    if let Some(tool) = tool() {
+        tool.arrives(member, order);
+    }
+}
+
 impl Team {
     /// Where its region began in the program.
     pub(super) fn code(&self) -> *const c_void {
@@ -73,7 +102,7 @@ fn flags(called_by_program: bool) -> ParallelFlags {
 impl Tool {
     /// `outer` has formed `team`, whose members have not begun yet.
     #[cold]
-    pub(crate) fn region_begins(&self, fork: &Fork, outer: &'static Member, team: &'static Team) {
+    pub(super) fn region_begins(&self, fork: &Fork, outer: &'static Member, team: &'static Team) {
         let noted = call();
         let call = match fork.call {
             0 => Call::default(),
@@ -112,7 +141,7 @@ impl Tool {
 
     /// The region that `outer` formed `team` for has ended.
     #[cold]
-    pub(crate) fn region_ends(
+    pub(super) fn region_ends(
         &self,
         outer: &'static Member,
         team: &'static Team,
@@ -131,7 +160,7 @@ impl Tool {
 
     /// `member` begins its implicit task.
     #[cold]
-    pub(crate) fn implicit_begins(&self, member: &'static Member, team: &'static Team) {
+    pub(super) fn implicit_begins(&self, member: &'static Member, team: &'static Team) {
         member.tool.work.set(0);
         member.tool.single.set(0);
         let worker = member.worker();
@@ -155,21 +184,17 @@ impl Tool {
         }
     }
 
-    /// The program calls the code of the region itself that `primary` has begun.
     #[cold]
-    pub(crate) fn program_calls(&self, primary: &'static Member) {
+    fn program_calls(&self, primary: &'static Member) {
         primary.task.implicit().tool.frame.called_by_program(call());
     }
 
-    /// The primary member is through with its part, and waits in `join` for the others.
     #[cold]
-    pub(crate) fn joins(&self, primary: &'static Member, order: Order, join: impl FnOnce()) {
-        let team = primary.team();
-        self.arrives(primary, order);
-        let wait = Wait::of(SyncRegion::BARRIER_IMPLICIT_PARALLEL);
-        primary.worker().in_state(wait, join);
+    fn joined(&self, primary: &'static Member, order: Order, before: Before) {
+        primary.worker().goes_back_to(before);
         self.is_over(primary);
         if order.size() > 1 {
+            let team = primary.team();
             team.tool.ended.store(order.number(), Ordering::Release);
             team.dock.bell.ring();
         }
@@ -177,7 +202,7 @@ impl Tool {
 
     /// `member` is through with its part, and will wait for the others.
     #[cold]
-    pub(crate) fn arrives(&self, member: &'static Member, order: Order) {
+    fn arrives(&self, member: &'static Member, order: Order) {
         self.close_single(member);
         member.tool.at_end.set(1);
         member.tool.order.set(order.number());
@@ -199,7 +224,7 @@ impl Tool {
     /// All have come to the end of the region: `member` waits no longer. Its region's data may be
     /// another region's already.
     #[cold]
-    pub(crate) fn is_over(&self, member: &'static Member) {
+    fn is_over(&self, member: &'static Member) {
         member.tool.at_end.set(0);
         let team = member.team();
         let task = member.task.implicit();

@@ -1,12 +1,11 @@
 //! The regions that a thread has met, and their teams.
 
-use super::asked::Advice;
+use super::asked::Asked;
 use super::found;
-use crate::encounter::Watched;
 use crate::icv::Icvs;
-use crate::parallel::Fork;
-use crate::team::{Member, Team};
-use crate::trips;
+use crate::observer::trips;
+use crate::observer::{Encounter, Watched};
+use crate::team::Team;
 use crate::worker::Worker;
 use fathomp_sys::modules;
 use fathomp_teams::{Choice, Why};
@@ -78,7 +77,7 @@ impl Regions {
 
     fn choose(
         &mut self,
-        advice: &'static Advice,
+        advice: &'static Asked,
         key: Key,
         trips: Option<u64>,
         whole: impl Fn(&Entry) -> Option<Why>,
@@ -119,7 +118,7 @@ impl Regions {
     }
 
     #[cold]
-    fn add(&mut self, advice: &'static Advice, key: Key) -> Option<usize> {
+    fn add(&mut self, advice: &'static Asked, key: Key) -> Option<usize> {
         if self.entries.len() >= REGIONS_MAX {
             return None;
         }
@@ -189,16 +188,17 @@ impl Entry {
     }
 }
 
-/// See [`super::choose`].
-#[inline(never)]
-pub(super) fn choose(
-    advice: &'static Advice,
-    outer: &Member,
-    icvs: &Icvs,
-    fork: &Fork,
-    size: &mut u32,
-) -> Option<Watched> {
-    if *size < 2 || fork.threads != 0 || outer.team().level() != 0 {
+/// The threads that a region gets which could have more. Call it on the thread that
+/// encounters it, and [`ended`] with the answer when it is over.
+pub(super) fn choose(advice: &'static Asked, encounter: &mut Encounter<'_>) -> Option<Watched> {
+    let Encounter {
+        fork,
+        outer,
+        icvs,
+        size,
+        ..
+    } = encounter;
+    if **size < 2 || fork.threads != 0 || outer.team().level() != 0 {
         return None;
     }
     let worker = outer.worker();
@@ -209,7 +209,7 @@ pub(super) fn choose(
     let key = Key {
         function: fork.function.address(),
         call: fork.call,
-        all: *size,
+        all: **size,
     };
     let asked = worker.asked_for_most.get() != 0;
     if asked {
@@ -221,8 +221,7 @@ pub(super) fn choose(
     })
 }
 
-/// See [`super::ended`].
-#[inline(never)]
+/// The region has ended.
 pub(super) fn ended(worker: &Worker, watched: Watched, team: &'static Team) {
     worker.regions.with(|regions| {
         if let Some(regions) = regions
