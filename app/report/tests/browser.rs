@@ -6,24 +6,15 @@
 mod devtools;
 mod synthetic;
 
-use devtools::Browser;
+use devtools::{Outcome, assert_quiet, browser};
 use fathomp_bench::synthetic as bench;
 use fathomp_report::Input;
-use fathomp_requirements::{Tool, left_out};
-use libtest_mimic::{Completion, Trial};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-type Outcome = Result<(), Box<dyn Error>>;
-type Check = fn() -> Outcome;
-
 fn main() -> ExitCode {
-    let chromium = Tool {
-        commands: &devtools::NAMES,
-        package: "chromium",
-    };
-    let tests: [(&str, Check); 7] = [
+    devtools::run(vec![
         ("a_study_is_shown_whole", a_study_is_shown_whole),
         (
             "tables_sort_by_mouse_and_by_key",
@@ -49,23 +40,7 @@ fn main() -> ExitCode {
             "a_page_with_an_error_is_caught",
             a_page_with_an_error_is_caught,
         ),
-    ];
-    let trial = |(name, check): (&str, Check)| {
-        Trial::ignorable_test(name, move || {
-            if devtools::installed().is_none() {
-                return left_out(chromium.reason());
-            }
-            check().map_err(|error| error.to_string())?;
-            Ok(Completion::Completed)
-        })
-    };
-    fathomp_requirements::run(tests.map(trial).into())
-}
-
-/// The browser, with a page of that width.
-fn browser(width: u32) -> Result<Browser, Box<dyn Error>> {
-    let program = devtools::installed().ok_or("no Chromium is installed")?;
-    Browser::start(program, width, 1000)
+    ])
 }
 
 fn write(directory: &Path, input: &Input<'_>) -> Result<PathBuf, Box<dyn Error>> {
@@ -75,27 +50,6 @@ fn write(directory: &Path, input: &Input<'_>) -> Result<PathBuf, Box<dyn Error>>
         fathomp_report::page(input, &synthetic::conclude(input))?,
     )?;
     Ok(path)
-}
-
-/// The page asked for itself and complained about nothing.
-fn assert_quiet(browser: &Browser) {
-    assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
-    let foreign: Vec<&String> = browser
-        .requests
-        .iter()
-        .filter(|url| !url.starts_with("file://") && !url.starts_with("data:"))
-        .collect();
-    assert!(foreign.is_empty(), "{foreign:#?}");
-    assert_eq!(
-        browser
-            .requests
-            .iter()
-            .filter(|url| url.starts_with("file://"))
-            .count(),
-        1,
-        "{:#?}",
-        browser.requests
-    );
 }
 
 fn a_study_is_shown_whole() -> Outcome {

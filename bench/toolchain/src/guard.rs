@@ -96,7 +96,7 @@ impl Guarded {
             let child = command.spawn()?;
             return Ok(Self { child, guard: None });
         };
-        let spawned = fathomp_sys::held::spawn(command, |program| {
+        let spawned = fathomp_sys::spawn_stopped::spawn(command, |program| {
             guard.mind(program);
             true
         });

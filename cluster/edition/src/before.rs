@@ -100,7 +100,7 @@ macro_rules! before {
         /// As of the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static NEXT: $crate::next::Next = $crate::next::Next::new(
+            static NEXT: $crate::dlsym_next::Next = $crate::dlsym_next::Next::new(
                 match std::ffi::CStr::from_bytes_with_nul(concat!($real, "\0").as_bytes()) {
                     Ok(name) => name,
                     Err(_) => c"",

@@ -156,7 +156,7 @@ pub unsafe extern "C" fn fathomp_malloc_usable_size(block: *mut c_void) -> usize
     if heap::is_shared(address) {
         return heap::size_of(address);
     }
-    static NEXT: super::next::Next = super::next::Next::new(c"malloc_usable_size");
+    static NEXT: super::dlsym_next::Next = super::dlsym_next::Next::new(c"malloc_usable_size");
     let next = NEXT.address();
     if next.is_null() {
         return 0;

@@ -1,7 +1,7 @@
 //! Reading and writing, and whose the standard input is.
 
 use super::before::{before, drain, each, fill};
-use super::next::Next;
+use super::dlsym_next::Next;
 use fathomp_node::start;
 use fathomp_omp::cluster::Cluster as _;
 use std::ffi::{c_char, c_int, c_void};

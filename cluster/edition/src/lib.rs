@@ -21,4 +21,4 @@ pub mod start;
 pub mod threads;
 pub mod world;
 
-use fathomp_sys::next;
+use fathomp_sys::dlsym_next;

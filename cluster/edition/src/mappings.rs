@@ -3,7 +3,7 @@
 //! moved, protected and dropped by the sharing itself: refused with a sentence.
 
 use super::caller::with_caller;
-use super::next::Next;
+use super::dlsym_next::Next;
 use fathomp_node::{heap, start};
 use fathomp_omp::cluster::Cluster as _;
 use std::ffi::{CStr, c_int, c_void};

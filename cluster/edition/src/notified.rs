@@ -2,7 +2,7 @@
 //! program (`SIGEV_THREAD`), and blocks all signals in them, also those by which pages are
 //! shared.
 
-use super::next::Next;
+use super::dlsym_next::Next;
 use fathomp_node::start;
 use fathomp_sys::signal_chain;
 use std::ffi::{c_int, c_void};

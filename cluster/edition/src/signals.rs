@@ -2,7 +2,7 @@
 //! shared stay ours and are never blocked; the program's handlers for them get
 //! what we do not want. Its handlers for others do not interrupt us.
 
-use super::next::Next;
+use super::dlsym_next::Next;
 use super::world::libc_calls;
 use fathomp_node::start;
 use fathomp_sys::cluster::deferral;

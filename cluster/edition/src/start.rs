@@ -1,9 +1,9 @@
 //! `__libc_start_main`: where a program that runs on several nodes becomes
 //! several processes.
 
+use super::dlsym_next::Next;
 use super::fork;
 use super::io;
-use super::next::Next;
 use super::{threads, world};
 use fathomp_abi::fatal::{fatal, warn};
 use fathomp_abi::tap;

@@ -2,7 +2,7 @@
 //! part in barriers, so their node has to know of them.
 
 use super::caller::with_caller;
-use super::next::Next;
+use super::dlsym_next::Next;
 use fathomp_node::{heap, start};
 use fathomp_sys::cluster::thread::starts_ours;
 use std::ffi::{c_int, c_void};

@@ -6,16 +6,16 @@
 //! thread handles messages when all others compute.
 
 use crate::cells::Cells;
+use crate::deadlock_detector::{DeadlockDetector, StoppedProcesses};
 use crate::engine::{Engine, Host, NodeError};
+use crate::fatal_report::{FAILED, say};
 use crate::hosts;
-use crate::last_words::{FAILED, say};
+use crate::idle_flusher::{self, IdleFlusher};
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcomes};
 use crate::profile::Profile;
-use crate::quiet::{self, Quiet};
 use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
-use crate::standing::{Standing, Stillness};
 use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use fathomp_omp::tap;
@@ -146,8 +146,8 @@ pub struct Node {
     strangers: AtomicBool,
     /// When somebody looked last whether all nodes live.
     looked_ns: AtomicU64,
-    standing: Mutex<Standing>,
-    stillness: Mutex<Stillness>,
+    stopped_processes: Mutex<StoppedProcesses>,
+    stillness: Mutex<DeadlockDetector>,
     /// How often this node has begun something.
     turn: AtomicU32,
     /// The last region that a node has cancelled, and turns that threads wait for.
@@ -218,7 +218,7 @@ impl Node {
             in_barrier: AtomicBool::new(false),
             strangers: AtomicBool::new(false),
             looked_ns: AtomicU64::new(0),
-            standing: Mutex::default(),
+            stopped_processes: Mutex::default(),
             stillness: Mutex::default(),
             turn: AtomicU32::new(0),
             cancelled: AtomicU64::new(0),
@@ -299,7 +299,7 @@ impl Node {
             // Noticed by a thread that was not looking for it.
             Err(NodeError::Send(SendError::Lost(node))) => {
                 let death = self.transport.dead().filter(|death| death.node == node);
-                self.mourn(node, death.and_then(|death| death.why).as_deref())
+                self.report_death(node, death.and_then(|death| death.why).as_deref())
             }
             Err(error) => self.fail(self.me(), &error.to_string()),
         }
@@ -320,9 +320,9 @@ impl Node {
         }
         self.looked_ns.store(now, Ordering::Relaxed);
         if let Some(Death { node, why }) = self.transport.dead() {
-            self.mourn(node, why.as_deref());
+            self.report_death(node, why.as_deref());
         }
-        self.say_who_stands();
+        self.say_who_is_stopped();
         self.say_if_all_wait();
     }
 
@@ -368,7 +368,7 @@ impl Node {
                 if self.handle_one() {
                     spin.reset();
                 } else if slow || !spin.again() {
-                    slot.lie_down();
+                    slot.mark_parked();
                     polling.sleep(Some(LOOK_AFTER), || done(slot));
                     // Woken for a message, as a rule. Whoever leaves it behind
                     // has to wake another thread for it.
@@ -450,7 +450,7 @@ impl Node {
         // are, too.
         tap::ignore_this_thread();
         let _inside = deferral::enter();
-        let mut quiet = Quiet::new(self.waits);
+        let mut quiet = IdleFlusher::new(self.waits);
         loop {
             {
                 let polling = Polling::new(self.transport, Role::Service);
@@ -459,7 +459,7 @@ impl Node {
                     drop(polling);
                     self.have_program_leave();
                 }
-                let rest = quiet::REST.min(self.until_sample());
+                let rest = idle_flusher::REST.min(self.until_sample());
                 polling.rest(Some(rest), || self.inbox.try_lock().is_err());
             }
             self.publish_if_asked();

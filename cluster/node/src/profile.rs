@@ -7,7 +7,7 @@
 //! loaded. Safe where faults are served: all is there
 //! from the start, and no lock is taken. Costs a test where nothing is recorded.
 
-use crate::told::Told;
+use crate::paging_counters::PagingCounters;
 use fathomp_launch::of_this_process;
 use fathomp_omp::recording;
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
@@ -28,7 +28,7 @@ struct Accounts {
     node: Account,
     /// Threads have recorders to hand this over to.
     recorded: bool,
-    told: Option<Told>,
+    told: Option<PagingCounters>,
 }
 
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Profile {
     /// Accounts for so many threads, if the program is recorded or its paging is.
     pub(crate) fn new(threads: usize) -> Self {
         let recorded = fathomp_launch::Recorder::is_asked_for(&of_this_process);
-        let told = Told::new(threads);
+        let told = PagingCounters::new(threads);
         Self((recorded || told.is_some()).then(|| {
             Accounts {
                 threads: std::iter::repeat_with(Account::new).take(threads).collect(),
@@ -136,7 +136,7 @@ impl Profile {
         }
     }
 
-    fn told(&self) -> Option<&Told> {
+    fn told(&self) -> Option<&PagingCounters> {
         self.0.as_ref()?.told.as_ref()
     }
 

@@ -44,7 +44,7 @@ impl Slot {
     }
 
     /// The thread is about to sleep, unless there is an answer.
-    pub(crate) fn lie_down(&self) {
+    pub(crate) fn mark_parked(&self) {
         let _ = self
             .state
             .compare_exchange(WAITING, ASLEEP, Ordering::SeqCst, Ordering::SeqCst);

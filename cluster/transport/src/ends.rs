@@ -121,7 +121,7 @@ impl<'a> End<'a> {
     }
 
     /// Asks to be woken from now on. Both rings have to be looked at once more before sleeping.
-    pub(crate) fn lie_down(&self) {
+    pub(crate) fn mark_parked(&self) {
         self.asleep.store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }

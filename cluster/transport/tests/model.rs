@@ -231,7 +231,7 @@ fn who_lies_down_finds_something_or_is_woken() {
                 }
             });
             let end = pair.end(0);
-            end.lie_down();
+            end.mark_parked();
             let found = match what {
                 "bytes" => end.has_bytes(0),
                 "room" => end.finds_room(head, &mut seen),

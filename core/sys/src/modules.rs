@@ -1,6 +1,6 @@
 //! Which file a code address was mapped from.
 
-use crate::peek::Part;
+use crate::safe_read::Part;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use fathomp_launch::{asks_for_nodes, of_this_process};
 use fathomp_omp::cluster::process;
 use fathomp_omp::{overflow, runtime};
-use fathomp_sys::peek::Leave;
-use fathomp_sys::{needed, stack_overflow};
+use fathomp_sys::safe_read::Leave;
+use fathomp_sys::{elf_needed, stack_overflow};
 
 /// The loader calls it: `fathomp-runtime`'s build script puts it into the library's list of what is
 /// to run first.
@@ -37,7 +37,7 @@ pub fn load() {
     // scan of their code shows; the runtime follows a plan only for the build it was made of.
     fathomp_omp::trips::allow(unsafe { Leave::new() });
     runtime::note_time();
-    if is_node || needed::is_needed("libgomp") {
+    if is_node || elf_needed::is_needed("libgomp") {
         // It was asked for, so it is shown of every program that loads this library.
         runtime::show_environment();
     }

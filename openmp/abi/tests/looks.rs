@@ -7,7 +7,7 @@ use common::{body, fork, identity, known};
 use fathomp_omp::trips;
 use fathomp_sys::modules;
 use fathomp_sys::outlined::Opaque;
-use fathomp_sys::peek::Leave;
+use fathomp_sys::safe_read::Leave;
 use fathomp_trips::{ModulePlan, Plan};
 
 extern "C" fn another(_: Opaque) {

@@ -1,6 +1,6 @@
 //! How functions in front of the runtime's are made.
 
-use fathomp_sys::next::{self, Next};
+use fathomp_sys::dlsym_next::{self, Next};
 use fathomp_sys::process;
 use std::ffi::{CStr, c_void};
 
@@ -23,7 +23,7 @@ pub(crate) fn behind(next: &Next) -> *mut c_void {
 
 #[cold]
 fn search(next: &Next) -> *mut c_void {
-    let found = next::in_any(next.name(), is_runtime);
+    let found = dlsym_next::in_any(next.name(), is_runtime);
     if found.is_null() {
         missing(next.name());
     }
@@ -62,8 +62,9 @@ pub(crate) const fn c_string(text: &'static str) -> &'static CStr {
 /// The function behind `$name`, as a function.
 macro_rules! real {
     ($name:ident: $type:ty) => {{
-        static NEXT: fathomp_sys::next::Next =
-            fathomp_sys::next::Next::new($crate::front::c_string(concat!(stringify!($name), "\0")));
+        static NEXT: fathomp_sys::dlsym_next::Next = fathomp_sys::dlsym_next::Next::new(
+            $crate::front::c_string(concat!(stringify!($name), "\0")),
+        );
         let address = $crate::front::behind(&NEXT);
         // SAFETY: the runtime's function of this name has this type.
         unsafe { $crate::front::function::<$type>(address) }

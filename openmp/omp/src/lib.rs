@@ -17,9 +17,9 @@
 #![forbid(unsafe_code)]
 
 pub mod barrier;
-mod bell;
 pub mod cluster;
 pub mod env;
+mod event_count;
 pub mod icv;
 pub mod initial;
 mod message;

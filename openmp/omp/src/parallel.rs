@@ -379,10 +379,11 @@ pub(crate) fn dismiss(team: &'static Team) {
     let order = team.order().next(Order::DISMISS);
     team.dock.order.store(order.0, Ordering::SeqCst);
     team.dock.bell.ring();
-    team.join
-        .wait(order.number(), crate::bell::Patience::polling(1000), || {
-            false
-        });
+    team.join.wait(
+        order.number(),
+        crate::event_count::SpinPolicy::polling(1000),
+        || false,
+    );
     team.seats.set(0);
     team.dock.order.store(order.alone().0, Ordering::Relaxed);
 }

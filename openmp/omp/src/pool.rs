@@ -1,7 +1,7 @@
 //! Threads and teams between two uses.
 
-use crate::bell::{Bell, Patience};
 use crate::cluster;
+use crate::event_count::{EventCount, SpinPolicy};
 use crate::message;
 use crate::observer;
 use crate::observer::share;
@@ -27,12 +27,12 @@ pub(crate) struct Pool {
 /// Workers that have been sent away and do not rest yet, and where somebody waits for that.
 struct Leaving {
     workers: AtomicU32,
-    left: Bell,
+    left: EventCount,
 }
 
 static LEAVING: LazyLock<Leaving> = LazyLock::new(|| Leaving {
     workers: AtomicU32::new(0),
-    left: Bell::new(),
+    left: EventCount::new(),
 });
 
 /// So many workers are about to be sent away.
@@ -52,7 +52,7 @@ pub(crate) struct Bench {
     called: AtomicBool,
     /// The thread is to tell the tool that it ends, and then this.
     ends: AtomicBool,
-    bell: Bell,
+    bell: EventCount,
 }
 
 /// A place in a team, and the last order given before it was taken.
@@ -141,7 +141,7 @@ impl Pool {
                 seat: Mutex::new(None),
                 called: AtomicBool::new(false),
                 ends: AtomicBool::new(false),
-                bell: Bell::new(),
+                bell: EventCount::new(),
             }));
             self.work(bench, seat);
         };
@@ -184,9 +184,9 @@ impl Pool {
             bench.ends.store(true, Ordering::SeqCst);
             bench.bell.ring();
             // A thread that rests does nothing else, so it does this at once.
-            bench
-                .bell
-                .wait(Patience::polling(1), || !bench.ends.load(Ordering::SeqCst));
+            bench.bell.wait(SpinPolicy::polling(1), || {
+                !bench.ends.load(Ordering::SeqCst)
+            });
             // It has let go of those that it kept for regions inside of regions.
             Self::await_left();
         }
@@ -194,7 +194,9 @@ impl Pool {
 
     fn await_left() {
         let Leaving { workers, left } = &*LEAVING;
-        left.wait(Patience::polling(1), || workers.load(Ordering::SeqCst) == 0);
+        left.wait(SpinPolicy::polling(1), || {
+            workers.load(Ordering::SeqCst) == 0
+        });
     }
 
     /// A thread that rests and that the tool knows.
@@ -221,7 +223,7 @@ impl Bench {
     fn wait(&self) -> Seat {
         loop {
             observer::idles(|| {
-                self.bell.wait(Patience::polling(1), || {
+                self.bell.wait(SpinPolicy::polling(1), || {
                     self.called.load(Ordering::SeqCst) || self.ends.load(Ordering::SeqCst)
                 });
             });

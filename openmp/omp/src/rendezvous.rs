@@ -6,7 +6,7 @@
 //! teams count through a tree of such words, so that no word is contended by
 //! more than [`FAN_IN`] members.
 
-use crate::bell::{Bell, Patience};
+use crate::event_count::{EventCount, SpinPolicy};
 use crate::primitive::{AtomicU32, Ordering};
 
 /// Members that share one counter.
@@ -26,7 +26,7 @@ pub(crate) struct Rendezvous {
 struct Gate {
     root: AtomicU32,
     open: AtomicU32,
-    bell: Bell,
+    bell: EventCount,
 }
 
 #[repr(align(128))]
@@ -46,7 +46,7 @@ impl Rendezvous {
             gate: Gate {
                 root: AtomicU32::new(0),
                 open: AtomicU32::new(0),
-                bell: Bell::new(),
+                bell: EventCount::new(),
             },
             inner: (0..inner).map(|_| Counter(AtomicU32::new(0))).collect(),
         }
@@ -93,14 +93,19 @@ impl Rendezvous {
 
     /// Returns when `phase` is open or `otherwise` says that waiting is over.
     #[inline]
-    pub(crate) fn wait(&self, phase: u32, patience: Patience, mut otherwise: impl FnMut() -> bool) {
+    pub(crate) fn wait(
+        &self,
+        phase: u32,
+        patience: SpinPolicy,
+        mut otherwise: impl FnMut() -> bool,
+    ) {
         self.gate
             .bell
             .wait(patience, || self.is_open(phase) || otherwise());
     }
 
     /// Where waiters sleep, to wake them for another reason.
-    pub(crate) fn bell(&self) -> &Bell {
+    pub(crate) fn bell(&self) -> &EventCount {
         &self.gate.bell
     }
 

@@ -1,8 +1,8 @@
 //! What the whole process shares: settings, the pool of threads, the recorder.
 
-use crate::bell::Patience;
 use crate::cluster;
 use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
+use crate::event_count::SpinPolicy;
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::observer;
@@ -226,7 +226,7 @@ impl Runtime {
 
     /// A team of `size` starts; returns how long its members should poll.
     #[inline]
-    pub(crate) fn enter(&self, size: u32) -> Patience {
+    pub(crate) fn enter(&self, size: u32) -> SpinPolicy {
         let workers = size - 1;
         let busy = self.busy.fetch_add(workers, Ordering::Relaxed) + workers + 1;
         self.patience(busy)
@@ -241,7 +241,7 @@ impl Runtime {
     /// How long to poll while `busy` threads compete for the processors. With
     /// more threads than processors a poll only keeps the thread that is
     /// waited for from running.
-    fn patience(&self, busy: u32) -> Patience {
+    fn patience(&self, busy: u32) -> SpinPolicy {
         const OFFERS: u32 = 30;
         let polls = match (self.settings.spin_count, self.settings.wait_policy) {
             (Some(spins), _) => u32::try_from(spins).unwrap_or(u32::MAX),
@@ -250,9 +250,9 @@ impl Runtime {
             (None, Some(WaitPolicy::Active)) => u32::MAX,
         };
         if busy > share::processors(self.processors) {
-            Patience::offering(polls.min(OFFERS))
+            SpinPolicy::offering(polls.min(OFFERS))
         } else {
-            Patience::polling(polls)
+            SpinPolicy::polling(polls)
         }
     }
 }

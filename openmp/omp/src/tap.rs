@@ -4,13 +4,13 @@
 //! The tap is another library. Whoever can look it up, the crate of the C symbols, says
 //! how by [`expect`]. Without one, all of this is a test of a pointer.
 //!
-//! A wait is told when it has lasted some tenths of a microsecond, see [`Patience`]: a
+//! A wait is told when it has lasted some tenths of a microsecond, see [`SpinPolicy`]: a
 //! barrier that all reach together is none. The stay in the state then lacks that much at
 //! its beginning.
 //!
 //! `tap/README.md` beside this file says what is told, under which names, and when.
 //!
-//! [`Patience`]: crate::bell
+//! [`SpinPolicy`]: crate::bell
 
 mod found;
 mod marks;

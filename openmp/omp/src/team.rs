@@ -4,8 +4,8 @@
 //! last team waiting, workers included. That makes every reference to a team
 //! or member `'static`, and starting a region one store.
 
-use crate::bell::{Bell, Patience};
 use crate::cluster::Nodes;
+use crate::event_count::{EventCount, SpinPolicy};
 use crate::icv::Icvs;
 use crate::observer::AtEnd;
 use crate::observer::tool::{MemberWords, TeamWords};
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 /// A team. Written by its primary thread between regions, read by all members.
 pub struct Team {
-    pub(crate) dock: Dock,
+    pub(crate) dock: ForkSlot,
     pub(crate) barrier: Rendezvous,
     /// Workers that are through with the region; its phase is the order's number.
     pub(crate) join: Rendezvous,
@@ -52,13 +52,13 @@ pub struct Team {
 /// to begin it: half a line, 64 bytes, so that one transfer brings all of it.
 /// The other half is read by those who ask, or record.
 #[repr(C, align(128))]
-pub(crate) struct Dock {
+pub(crate) struct ForkSlot {
     /// [`Order`]: bumped to start a region.
     pub(crate) order: AtomicU64,
-    pub(crate) bell: Bell,
+    pub(crate) bell: EventCount,
     pub(crate) function: AtomicOutlined,
     pub(crate) data: AtomicUsize,
-    /// How members wait; a [`Patience`].
+    /// How members wait; a [`SpinPolicy`].
     pub(crate) patience: AtomicU32,
     /// Barrier phase all members start from.
     pub(crate) phase: AtomicU32,
@@ -88,7 +88,7 @@ pub(crate) struct Dock {
     pub(crate) fork: AtomicU64,
 }
 
-const _: () = assert!(std::mem::offset_of!(Dock, nodes) == 64);
+const _: () = assert!(std::mem::offset_of!(ForkSlot, nodes) == 64);
 
 /// In what way members begin a region: whether it began with a worksharing construct
 /// (`GOMP_parallel_loop_*`), and the floating-point environment that they get, if any.
@@ -116,7 +116,7 @@ impl Ways {
     }
 }
 
-/// What [`Dock::order`] holds: the number of the region and the size of its
+/// What [`ForkSlot::order`] holds: the number of the region and the size of its
 /// team, in one word so that a late worker cannot mix up two regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Order(pub(crate) u64);
@@ -192,7 +192,7 @@ impl Team {
         let icvs = crate::runtime::runtime().initial_icvs();
         let members = (0..capacity).map(|num| Member::new(num, icvs)).collect();
         let team: &'static Self = Box::leak(Box::new(Self {
-            dock: Dock::new(),
+            dock: ForkSlot::new(),
             barrier: Rendezvous::new(capacity),
             join: Rendezvous::new(capacity),
             tasks: task::Pool::new(),
@@ -309,8 +309,8 @@ impl Team {
     }
 
     #[inline]
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::from_word(self.dock.patience.load(Ordering::Relaxed))
+    pub(crate) fn patience(&self) -> SpinPolicy {
+        SpinPolicy::from_word(self.dock.patience.load(Ordering::Relaxed))
     }
 
     /// The members on this node leave the region.
@@ -329,14 +329,14 @@ impl Team {
     }
 }
 
-impl Dock {
+impl ForkSlot {
     fn new() -> Self {
         Self {
             order: AtomicU64::new(Order::new(0, 1).0),
-            bell: Bell::new(),
+            bell: EventCount::new(),
             function: AtomicOutlined::empty(),
             data: AtomicUsize::new(0),
-            patience: AtomicU32::new(Patience::polling(1).word()),
+            patience: AtomicU32::new(SpinPolicy::polling(1).word()),
             phase: AtomicU32::new(0),
             construct: AtomicU32::new(0),
             icv_stamp: AtomicU32::new(0),

@@ -9,10 +9,10 @@
 
 #[path = "../src/task/admission.rs"]
 mod admission;
-#[path = "../src/bell.rs"]
-mod bell;
 #[path = "../src/task/deque.rs"]
 mod deque;
+#[path = "../src/event_count.rs"]
+mod event_count;
 #[path = "../src/task/portion.rs"]
 mod portion;
 #[path = "../src/task/tally.rs"]
@@ -75,8 +75,8 @@ mod primitive {
 }
 
 use admission::Admission;
-use bell::{Bell, Patience};
 use deque::Deque;
+use event_count::{EventCount, SpinPolicy};
 use portion::{Loot, Portion};
 use primitive::{AtomicU32, Ordering};
 use shuttle::sync::{Arc, Mutex};
@@ -272,7 +272,7 @@ fn one_thread_recycles_a_parent() {
 /// A parent sleeps until its children have ended, some of which it runs itself
 /// meanwhile; only the end that completes them wakes it.
 fn sleeping_parent(at_home: u32) {
-    let family = Arc::new((Tally::new(), Bell::new()));
+    let family = Arc::new((Tally::new(), EventCount::new()));
     let children: Vec<_> = (0..2)
         .map(|_| {
             family.0.begin_at_home();
@@ -286,7 +286,7 @@ fn sleeping_parent(at_home: u32) {
         .collect();
     let mut own = at_home;
     (0..own).for_each(|_| family.0.begin_at_home());
-    family.1.wait(Patience::polling(1), || {
+    family.1.wait(SpinPolicy::polling(1), || {
         // Two now, the rest once it is registered as a sleeper.
         for _ in 0..own.min(2) {
             own -= 1;

@@ -7,8 +7,8 @@
 // A program of its own: sources of the crate are its modules, by the paths that they have there.
 #![allow(missing_docs, dead_code, unreachable_pub)]
 
-#[path = "../src/bell.rs"]
-mod bell;
+#[path = "../src/event_count.rs"]
+mod event_count;
 #[path = "../src/rendezvous.rs"]
 mod rendezvous;
 
@@ -48,7 +48,7 @@ mod primitive {
     }
 }
 
-use bell::{Bell, Patience};
+use event_count::{EventCount, SpinPolicy};
 use primitive::{AtomicU32, Ordering};
 use rendezvous::Rendezvous;
 use shuttle::sync::Arc;
@@ -65,7 +65,7 @@ fn barriers(size: u32, phases: u32, patience: u32) {
             if meeting.arrive(who, size) {
                 meeting.open(phase);
             } else {
-                meeting.wait(phase, Patience::polling(patience), || false);
+                meeting.wait(phase, SpinPolicy::polling(patience), || false);
             }
             let done = work.load(Ordering::Relaxed);
             assert!(
@@ -122,7 +122,7 @@ fn cancelled() {
             given_up.store(1, Ordering::SeqCst);
             meeting.open(phase);
         } else {
-            meeting.wait(phase, Patience::polling(1), || {
+            meeting.wait(phase, SpinPolicy::polling(1), || {
                 given_up.load(Ordering::SeqCst) == 1
             });
         }
@@ -132,7 +132,7 @@ fn cancelled() {
         if meeting.arrive(who, 2) {
             meeting.open(phase);
         } else {
-            meeting.wait(phase, Patience::polling(1), || false);
+            meeting.wait(phase, SpinPolicy::polling(1), || false);
         }
         assert_eq!(work.load(Ordering::Relaxed), 2, "left before all had come");
     };
@@ -151,11 +151,11 @@ fn nobody_is_early_after_a_cancelled_region() {
 fn a_ring_is_never_lost() {
     shuttle::check_dfs(
         || {
-            let shared = Arc::new((Bell::new(), AtomicU32::new(0)));
+            let shared = Arc::new((EventCount::new(), AtomicU32::new(0)));
             let sleeper = {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || {
-                    shared.0.wait(Patience::polling(0), || {
+                    shared.0.wait(SpinPolicy::polling(0), || {
                         shared.1.load(Ordering::SeqCst) == 1
                     });
                 })

@@ -7,25 +7,16 @@
 mod devtools;
 mod synthetic;
 
-use devtools::Browser;
+use devtools::{Outcome, assert_quiet, browser};
 use fathomp_diagnosis::Verdict;
 use fathomp_paging_pages::PagingFacts;
 use fathomp_report::Input;
-use fathomp_requirements::{Tool, left_out};
-use libtest_mimic::{Completion, Trial};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-type Outcome = Result<(), Box<dyn Error>>;
-type Check = fn() -> Outcome;
-
 fn main() -> ExitCode {
-    let chromium = Tool {
-        commands: &devtools::NAMES,
-        package: "chromium",
-    };
-    let tests: [(&str, Check); 2] = [
+    devtools::run(vec![
         (
             "pictures_of_paging_zoom_together",
             pictures_of_paging_zoom_together,
@@ -34,23 +25,7 @@ fn main() -> ExitCode {
             "pages_of_odd_paging_are_quiet",
             pages_of_odd_paging_are_quiet,
         ),
-    ];
-    let trial = |(name, check): (&str, Check)| {
-        Trial::ignorable_test(name, move || {
-            if devtools::installed().is_none() {
-                return left_out(chromium.reason());
-            }
-            check().map_err(|error| error.to_string())?;
-            Ok(Completion::Completed)
-        })
-    };
-    fathomp_requirements::run(tests.map(trial).into())
-}
-
-/// The browser, with a page of that width.
-fn browser(width: u32) -> Result<Browser, Box<dyn Error>> {
-    let program = devtools::installed().ok_or("no Chromium is installed")?;
-    Browser::start(program, width, 1000)
+    ])
 }
 
 fn write(directory: &Path, paging: &PagingFacts) -> Result<PathBuf, Box<dyn Error>> {
@@ -61,27 +36,6 @@ fn write(directory: &Path, paging: &PagingFacts) -> Result<PathBuf, Box<dyn Erro
     };
     std::fs::write(&path, fathomp_report::page(&input, &Verdict::default())?)?;
     Ok(path)
-}
-
-/// The page asked for itself and complained about nothing.
-fn assert_quiet(browser: &Browser) {
-    assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
-    let foreign: Vec<&String> = browser
-        .requests
-        .iter()
-        .filter(|url| !url.starts_with("file://") && !url.starts_with("data:"))
-        .collect();
-    assert!(foreign.is_empty(), "{foreign:#?}");
-    assert_eq!(
-        browser
-            .requests
-            .iter()
-            .filter(|url| url.starts_with("file://"))
-            .count(),
-        1,
-        "{:#?}",
-        browser.requests
-    );
 }
 
 fn pictures_of_paging_zoom_together() -> Outcome {

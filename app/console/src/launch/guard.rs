@@ -8,7 +8,7 @@
 
 use fathomp_launch::steering::PRELOAD;
 use fathomp_sys::descriptor;
-use fathomp_sys::relatives::{self, Process};
+use fathomp_sys::process_tree::{self, Process};
 use fathomp_toolchain::guard::{OVER, start_by};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, setsid};
@@ -66,7 +66,7 @@ fn end(program: u32, launchers: Option<u32>) {
     let stays = |one: &Process| one.session == root.session || Some(one.session) == launchers;
     let mut stopped = BTreeSet::new();
     for _ in 0..LOOKS {
-        let family = relatives::family(program, &relatives::all(), stays);
+        let family = process_tree::family(program, &process_tree::all(), stays);
         let more: Vec<u32> = family
             .into_iter()
             .filter(|number| !stopped.contains(number))

@@ -11,8 +11,8 @@ use crate::host;
 use crate::program::Program;
 use capture::OutputForwarder;
 use fathomp_launch::{Inherit, Plan};
-use fathomp_sys::held;
 use fathomp_sys::process::without_null;
+use fathomp_sys::spawn_stopped;
 use fathomp_toolchain::guard::Guard;
 use fathomp_types::Ending;
 use nix::sys::signal::{Signal, kill};
@@ -192,7 +192,7 @@ impl Launch<'_> {
             }
             prepare(program)
         };
-        let mut child = match held::spawn(adapt(&mut command), minded) {
+        let mut child = match spawn_stopped::spawn(adapt(&mut command), minded) {
             Ok(child) => child,
             Err(source) => {
                 if let Some(guard) = guard {

@@ -1,12 +1,14 @@
 //! A headless Chromium at the end of a socket: just enough of the DevTools
 //! protocol to open a page, hear what goes wrong in it, and use it.
 
+use fathomp_requirements::{Tool, left_out};
+use libtest_mimic::{Completion, Trial};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tungstenite::stream::MaybeTlsStream;
@@ -280,4 +282,54 @@ impl Browser {
             _ => {}
         }
     }
+}
+
+/// What a check in the browser comes to.
+pub(crate) type Outcome = Result<()>;
+/// A check in the browser.
+pub(crate) type Check = fn() -> Outcome;
+
+/// Runs checks by name; without a browser they are ignored.
+pub(crate) fn run(checks: Vec<(&'static str, Check)>) -> ExitCode {
+    let trial = |(name, check): (&str, Check)| {
+        Trial::ignorable_test(name, move || {
+            if installed().is_none() {
+                let chromium = Tool {
+                    commands: &NAMES,
+                    package: "chromium",
+                };
+                return left_out(chromium.reason());
+            }
+            check().map_err(|error| error.to_string())?;
+            Ok(Completion::Completed)
+        })
+    };
+    fathomp_requirements::run(checks.into_iter().map(trial).collect())
+}
+
+/// The browser, with a page of that width.
+pub(crate) fn browser(width: u32) -> Result<Browser> {
+    let program = installed().ok_or("no Chromium is installed")?;
+    Browser::start(program, width, 1000)
+}
+
+/// The page asked for itself and complained about nothing.
+pub(crate) fn assert_quiet(browser: &Browser) {
+    assert!(browser.complaints.is_empty(), "{:#?}", browser.complaints);
+    let foreign: Vec<&String> = browser
+        .requests
+        .iter()
+        .filter(|url| !url.starts_with("file://") && !url.starts_with("data:"))
+        .collect();
+    assert!(foreign.is_empty(), "{foreign:#?}");
+    assert_eq!(
+        browser
+            .requests
+            .iter()
+            .filter(|url| url.starts_with("file://"))
+            .count(),
+        1,
+        "{:#?}",
+        browser.requests
+    );
 }

@@ -211,7 +211,7 @@ fn function(address: u64) -> Result<usize, String> {
 /// The next function of that name and type, if there is one.
 macro_rules! real {
     ($name:literal as $type:ty) => {{
-        static NEXT: $crate::next::Next = $crate::next::Next::new($name);
+        static NEXT: $crate::dlsym_next::Next = $crate::dlsym_next::Next::new($name);
         let address = NEXT.address();
         if address.is_null() {
             None

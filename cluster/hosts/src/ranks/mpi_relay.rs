@@ -208,7 +208,7 @@ impl<'a> MpiRelay<'a> {
             let wires = self.wires.values().filter(speaks);
             wires.filter_map(|wire| wire.pipe.as_ref())
         };
-        pipes().for_each(Pipe::lie_down);
+        pipes().for_each(Pipe::mark_parked);
         let is_busy = self.wires.values().any(Wire::can_move);
         let mut bells: Vec<PollFd<'_>> = pipes()
             .map(|pipe| PollFd::new(pipe, PollFlags::IN))

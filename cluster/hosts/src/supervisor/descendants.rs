@@ -1,6 +1,6 @@
 //! Killing everything that descends from this process.
 
-use fathomp_sys::relatives;
+use fathomp_sys::process_tree;
 use nix::errno::Errno;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{Signal, kill};
@@ -46,7 +46,9 @@ pub(crate) fn kill_all(but: &[Pid]) {
 /// Processes whose parent this one is.
 fn children() -> Vec<Pid> {
     let me = getpid().as_raw().unsigned_abs();
-    let ours = relatives::all().into_iter().filter(|one| one.parent == me);
+    let ours = process_tree::all()
+        .into_iter()
+        .filter(|one| one.parent == me);
     ours.filter_map(|one| i32::try_from(one.number).ok())
         .map(Pid::from_raw)
         .collect()

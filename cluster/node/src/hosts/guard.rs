@@ -1,7 +1,7 @@
 //! The process that has made the nodes of a host and is none itself.
 
 use super::{Hosts, report};
-use crate::last_words::{FAILED, say};
+use crate::fatal_report::{FAILED, say};
 use fathomp_sys::cluster::process::{self, Life};
 use fathomp_transport::Abort;
 use fathomp_types::{Ending, NodeId};

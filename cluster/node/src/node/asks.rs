@@ -5,11 +5,11 @@ use super::{Node, lock};
 use crate::activity::Activity;
 use crate::engine::{Engine, GRANTED, NodeError, REFUSED, answer};
 use crate::frame::Frame;
-use crate::look::{self, Second};
 use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
 use crate::races::Found;
+use crate::spin_flush::{self, Second};
 use crate::stopwatch::Stopwatch;
 use crate::world;
 use fathomp_access_trace::{End, Step};
@@ -190,7 +190,7 @@ impl Node {
     /// change. Flushes now and then, so that it sees it.
     pub fn yielding(&self) {
         let activity = self.activity.load(Ordering::Relaxed);
-        look::flush_when_due(activity, Second::Soon, |_| {
+        spin_flush::flush_when_due(activity, Second::Soon, |_| {
             self.look(|| {});
             true
         });

@@ -2,8 +2,8 @@
 
 use super::{LOOK_AFTER, LOSS, NAP, Node, current, lock};
 use crate::activity::Activity;
+use crate::fatal_report::say;
 use crate::frame::Frame;
-use crate::last_words::say;
 use crate::world;
 use fathomp_access_trace::End;
 use fathomp_sys::cluster::thread::starting_ours;
@@ -29,7 +29,7 @@ impl Node {
 
     /// Says how a node's process has ended, and ends the others. `why` is known of one on
     /// another host.
-    pub(super) fn mourn(&self, dead: NodeId, why: Option<&str>) -> ! {
+    pub(super) fn report_death(&self, dead: NodeId, why: Option<&str>) -> ! {
         let child = usize::from(dead.0)
             .checked_sub(1)
             .and_then(|i| self.children.get(i));
@@ -54,9 +54,9 @@ impl Node {
     }
 
     /// At node 0: says which nodes' processes were stopped, since all wait for them.
-    pub(super) fn say_who_stands(&self) {
+    pub(super) fn say_who_is_stopped(&self) {
         let lives = self.children.iter().map(|child| process::life(*child));
-        for (number, signal) in lock(&self.standing).look(lives) {
+        for (number, signal) in lock(&self.stopped_processes).look(lives) {
             let process = self.children[number];
             say(&format!(
                 "node {}: its process was stopped by signal {signal}, and all others \

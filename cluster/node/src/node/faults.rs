@@ -10,7 +10,7 @@ use fathomp_protocols::Access;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Permission;
 use fathomp_sys::signal_chain::Interruption;
-use fathomp_sys::words;
+use fathomp_sys::signal_safe_print;
 use fathomp_types::{NodeId, PAGE_BYTES, PageId};
 use std::fmt;
 use std::ops::Range;
@@ -156,7 +156,7 @@ impl Node {
             false => "another thread than those of OpenMP",
         };
         let verb = if fault.is_write() { "writes" } else { "reads" };
-        words::say_at_once(format_args!(
+        signal_safe_print::say_at_once(format_args!(
             "fathomp: node {}: {thread} {verb} address {address:#x} by the instruction at {:#x}, \
              {wrong}",
             self.me(),

@@ -5,8 +5,8 @@ use super::state::Publishing;
 use super::{Node, lock};
 use crate::cells::Asker;
 use crate::frame::Frame;
-use crate::look::{self, Second};
 use crate::slots::Slot;
+use crate::spin_flush::{self, Second};
 use fathomp_access_trace::End;
 use fathomp_protocols::{Lacks, Operation};
 use fathomp_sys::cluster::deferral;
@@ -26,7 +26,7 @@ impl Node {
         // Rounds of loops that flush are nothing that happens.
         let flushes = self.publishing.flushes.load(Ordering::Relaxed);
         let others = self.activity.load(Ordering::Relaxed).wrapping_sub(flushes);
-        look::flush_when_due(others, second, |is_first| {
+        spin_flush::flush_when_due(others, second, |is_first| {
             if is_first && has_flushed {
                 return false;
             }

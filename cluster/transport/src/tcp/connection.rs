@@ -76,7 +76,7 @@ impl Connection {
     /// once more before sleeping, also for [something](Self::has_something).
     pub(super) fn rest(&self) {
         if let Self::Pipe(pipe) = self {
-            pipe.lie_down();
+            pipe.mark_parked();
         }
     }
 
@@ -110,7 +110,7 @@ impl Connection {
                 post.wait(Some(limit), &mut keys);
             }
             Self::Pipe(pipe) => {
-                pipe.lie_down();
+                pipe.mark_parked();
                 let there =
                     pipe.has_something() || what == Interest::BytesOrRoom && pipe.has_room();
                 if !there {

@@ -224,8 +224,8 @@ impl Pipe {
     }
 
     /// The peer is to wake this end from now on. Look once more before sleeping.
-    pub fn lie_down(&self) {
-        self.end_of().lie_down();
+    pub fn mark_parked(&self) {
+        self.end_of().mark_parked();
     }
 
     /// It need not any more.
@@ -328,7 +328,7 @@ mod tests {
         let is_rung = || post.wait(Some(std::time::Duration::ZERO), &mut [0; Epoll::KEYS]) > 0;
         one.send(&[IoSlice::new(b"x")]).unwrap();
         assert!(!is_rung());
-        other.lie_down();
+        other.mark_parked();
         for _ in 0..2 {
             one.send(&[IoSlice::new(b"x")]).unwrap();
             assert!(is_rung());
@@ -337,7 +337,7 @@ mod tests {
         assert!(!is_rung());
         // A sender that waits for room is woken when there is some.
         while other.send(&[IoSlice::new(&[0; 1000])]).is_ok() {}
-        other.lie_down();
+        other.mark_parked();
         assert!(!other.has_room() && !is_rung());
         one.receive(&mut [0; 10]).unwrap();
         assert!(is_rung() && other.has_room());
@@ -358,7 +358,7 @@ mod tests {
                 match one.send(&[IoSlice::new(part)]) {
                     Ok(count) => sent += count,
                     Err(_) => {
-                        one.lie_down();
+                        one.mark_parked();
                         if !one.has_room() {
                             post.wait(None, &mut [0; Epoll::KEYS]);
                         }
@@ -380,7 +380,7 @@ mod tests {
                     got += count;
                 }
                 Err(_) => {
-                    other.lie_down();
+                    other.mark_parked();
                     if !other.has_something() {
                         post.wait(None, &mut [0; Epoll::KEYS]);
                     }

@@ -243,7 +243,7 @@ mod tests {
         let mut rings = None;
         let mut command = Command::new("sh");
         command.args(["-c", "cat /dev/null; cat /dev/null"]);
-        let mut child = crate::held::spawn(&mut command, |pid| {
+        let mut child = crate::spawn_stopped::spawn(&mut command, |pid| {
             rings = Some(FaultRings::open(pid));
             true
         })

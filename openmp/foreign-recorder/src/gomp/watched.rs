@@ -2,8 +2,8 @@
 
 use crate::front;
 use crate::seen::{self, Thread};
+use fathomp_sys::dlsym_next::{self, Next};
 use fathomp_sys::modules;
-use fathomp_sys::next::{self, Next};
 use fathomp_trace::recorder::Watched;
 use fathomp_trace::witness::Unseen;
 use std::ffi::{CStr, c_void};
@@ -48,7 +48,7 @@ fn speaks_ompt() -> bool {
     let llvms = Next::new(c"__kmpc_fork_call");
     let mut llvms = llvms.address();
     if llvms.is_null() {
-        llvms = next::in_any(c"__kmpc_fork_call", front::is_runtime);
+        llvms = dlsym_next::in_any(c"__kmpc_fork_call", front::is_runtime);
     }
     !llvms.is_null() && module(llvms) == module(behind())
 }
@@ -85,7 +85,7 @@ fn release() -> &'static str {
         let mut symbol = std::ptr::null_mut();
         if let Some(path) = modules::locate(behind().addr()) {
             let wanted = path.module;
-            symbol = next::in_any(name, |path| path == wanted.as_os_str().as_encoded_bytes());
+            symbol = dlsym_next::in_any(name, |path| path == wanted.as_os_str().as_encoded_bytes());
         }
         !symbol.is_null()
     };

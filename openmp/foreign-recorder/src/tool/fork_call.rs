@@ -2,7 +2,7 @@
 //! tell.
 
 use crate::front::behind;
-use fathomp_sys::next::Next;
+use fathomp_sys::dlsym_next::Next;
 use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};

@@ -17,7 +17,6 @@
 
 mod admission;
 mod block;
-mod commons;
 mod current;
 mod depend;
 mod deque;
@@ -41,6 +40,7 @@ mod remote;
 mod room;
 mod run;
 mod shared_loop;
+mod shared_queue;
 mod spawn;
 mod tally;
 mod taskgroup;

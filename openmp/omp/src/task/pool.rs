@@ -3,10 +3,10 @@
 
 use super::admission::Admission;
 use super::block::{Task, Traits};
-use super::commons::Commons;
 use super::group::Group;
 use super::meetings::Meetings;
-use crate::bell::Bell;
+use super::shared_queue::SharedQueue;
+use crate::event_count::EventCount;
 use crate::team::{Order, Team};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -25,11 +25,11 @@ pub(crate) struct Pool {
     reduces: AtomicBool,
     reduction_group: Group,
     pub(super) dock: Admission,
-    pub(super) commons: Commons,
+    pub(super) commons: SharedQueue,
     /// Tasks of this region that were run on top of one that gives way have ended.
     pub(super) runs_on_top: AtomicBool,
     /// Where members sleep that wait inside a task.
-    pub(crate) waiters: Bell,
+    pub(crate) waiters: EventCount,
     /// Members that handle letters of other nodes while they wait, and how often something has
     /// happened that one may wait for.
     pub(super) attending: AtomicU32,
@@ -71,9 +71,9 @@ impl Pool {
             reduces: AtomicBool::new(false),
             reduction_group: Group::new(),
             dock: Admission::new(),
-            commons: Commons::default(),
+            commons: SharedQueue::default(),
             runs_on_top: AtomicBool::new(false),
-            waiters: Bell::new(),
+            waiters: EventCount::new(),
             attending: AtomicU32::new(0),
             events: AtomicU32::new(0),
             open_portions: AtomicU32::new(0),

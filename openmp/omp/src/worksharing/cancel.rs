@@ -6,7 +6,7 @@
 //! that the compiler divides itself have no number of their own; the phase
 //! tells them apart.
 
-use super::deal;
+use super::schedule;
 use crate::cluster::Nodes;
 use crate::runtime::runtime;
 use crate::task;
@@ -56,7 +56,7 @@ pub fn cancel(member: &'static Member, what: Cancel) -> bool {
         }
         Cancel::Worksharing => {
             team.shares.cancelled.0.store(key(member), Ordering::SeqCst);
-            deal::give_up(member);
+            schedule::give_up(member);
         }
         Cancel::Taskgroup => return task::cancel_taskgroup(member),
     }

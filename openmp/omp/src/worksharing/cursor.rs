@@ -23,7 +23,7 @@ pub(crate) struct Cursor {
     pub(super) until: OwnWord,
     pub(super) chunk: OwnWord,
     iterations: [OwnWord; 4],
-    /// [`Deal`](super::deal::Deal): how the next claim is made.
+    /// [`Deal`](super::schedule::Deal): how the next claim is made.
     pub(super) deal: Own,
     /// Whether the loop is recorded.
     pub(crate) recorded: Own,

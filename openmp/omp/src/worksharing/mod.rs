@@ -7,7 +7,6 @@ mod batch;
 mod cancel;
 mod claim;
 mod cursor;
-mod deal;
 pub mod doacross;
 mod fixed;
 mod iterations;
@@ -17,6 +16,7 @@ mod preset;
 mod primitive;
 mod progress;
 mod range;
+mod schedule;
 mod shares;
 pub mod single;
 mod slot;
@@ -108,7 +108,7 @@ impl Cursor {
     fn stop(&self) {
         self.at.set(0);
         self.until.set(0);
-        self.deal.set(deal::kind::NONE);
+        self.deal.set(schedule::kind::NONE);
         self.range.clear();
     }
 }

@@ -9,8 +9,8 @@
 
 use super::claim::Tag;
 use super::cursor::Cursor;
-use crate::bell::{Bell, Patience};
 use crate::cluster::{Of, of_construct};
+use crate::event_count::{EventCount, SpinPolicy};
 use crate::observer::{self, Wait};
 use crate::runtime::runtime;
 use crate::team::{Member, Team};
@@ -173,7 +173,7 @@ pub(super) fn wait_for_node(member: &'static Member, wait: impl FnOnce() -> u64)
 const POLLS: u32 = 256;
 const BETWEEN: u32 = 16;
 /// Polls before sleeping.
-const PATIENCE: Patience = Patience::polling(2000);
+const PATIENCE: SpinPolicy = SpinPolicy::polling(2000);
 
 /// Waits for a turn, which `bell` announces, or the region's cancellation.
 ///
@@ -182,7 +182,7 @@ const PATIENCE: Patience = Patience::polling(2000);
 /// would take only such times, and it would stay so. Hence the same patience
 /// under all wait policies; but the thread whose turn it is may need this very
 /// processor, so it is offered long before the thread sleeps.
-pub(super) fn wait_for_turn(team: &Team, bell: &Bell, ready: impl Fn() -> bool) {
+pub(super) fn wait_for_turn(team: &Team, bell: &EventCount, ready: impl Fn() -> bool) {
     let (polls, between) = if team.local_size() <= runtime().processors {
         (POLLS, BETWEEN)
     } else {

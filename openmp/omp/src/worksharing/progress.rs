@@ -2,7 +2,7 @@
 
 use super::iterations::share;
 use super::wanted::Dealing;
-use crate::bell::Bell;
+use crate::event_count::EventCount;
 use crate::team::Member;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -43,7 +43,7 @@ pub(crate) struct Doacross {
     inner: Box<[u64]>,
     pub(super) layout: Layout,
     blocks: Box<[OnceLock<Block>]>,
-    bells: [Bell; BELLS],
+    bells: [EventCount; BELLS],
 }
 
 type Block = Box<[Progress]>;
@@ -138,7 +138,7 @@ impl Doacross {
             blocks: (0..entries.div_ceil(BLOCK))
                 .map(|_| OnceLock::new())
                 .collect(),
-            bells: std::array::from_fn(|_| Bell::new()),
+            bells: std::array::from_fn(|_| EventCount::new()),
         }
     }
 
@@ -167,11 +167,11 @@ impl Doacross {
 
     /// Wakes everybody who waits, to look at what has changed.
     pub(crate) fn ring_all(&self) {
-        self.bells.iter().for_each(Bell::ring);
+        self.bells.iter().for_each(EventCount::ring);
     }
 
     /// Where members wait for that entry.
-    pub(super) fn bell(&self, entry: u64) -> &Bell {
+    pub(super) fn bell(&self, entry: u64) -> &EventCount {
         &self.bells[entry as usize % BELLS]
     }
 }

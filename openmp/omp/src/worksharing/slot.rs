@@ -12,7 +12,7 @@
 use super::batch::Batch;
 use super::claim::{Claim, RING, Tag, Turn};
 use super::progress::Doacross;
-use crate::bell::Bell;
+use crate::event_count::EventCount;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ pub(crate) struct Order([Turns; PLACES]);
 #[derive(Debug)]
 pub(crate) struct Turns {
     pub(crate) turn: Turn,
-    pub(crate) bell: Bell,
+    pub(crate) bell: EventCount,
 }
 
 /// What few constructs need: set up under the mutex by the first member.
@@ -77,7 +77,7 @@ impl Slot {
             copy: AtomicUsize::new(0),
             order: Order(std::array::from_fn(|_| Turns {
                 turn: Turn::new(),
-                bell: Bell::new(),
+                bell: EventCount::new(),
             })),
             extra: Mutex::new(Extra::default()),
         }

@@ -5,7 +5,7 @@ use super::stays::{Token, Top};
 use super::thread::Own;
 use super::turn::{Turn, frame};
 use fathomp_paging::{Activity, Cause, Counter};
-use fathomp_sys::next::Next;
+use fathomp_sys::dlsym_next::Next;
 use fathomp_types::Ticks;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -19,7 +19,7 @@ mod regions;
 mod seat;
 mod span;
 
-use crate::bell::Patience;
+use crate::event_count::SpinPolicy;
 use crate::observer::{Encounter, Observer, Region};
 use crate::team::{Member, Team};
 use cores::CORES;
@@ -160,11 +160,11 @@ pub(crate) fn processors(processors: u32) -> u32 {
 
 /// How long a thread without work polls that would do so for `patience`.
 #[inline]
-pub(crate) fn resting(patience: Patience) -> Patience {
+pub(crate) fn resting(patience: SpinPolicy) -> SpinPolicy {
     const OFFERS: u32 = 100;
     if CORES.load(Ordering::Relaxed) == u32::MAX {
         patience
     } else {
-        Patience::offering(patience.polls().min(OFFERS))
+        SpinPolicy::offering(patience.polls().min(OFFERS))
     }
 }

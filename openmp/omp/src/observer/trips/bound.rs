@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use fathomp_sys::modules::Loaded;
 use fathomp_sys::outlined::Opaque;
-use fathomp_sys::peek::{self, Leave, Part};
+use fathomp_sys::safe_read::{self, Leave, Part};
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::now;
 use fathomp_trace::recorder::ThreadRecorder;
@@ -155,7 +155,7 @@ impl Bound {
         let value = match at {
             At::Data(offset) => self.leave.data(data, offset, slot.bytes),
             At::Module(part, offset) => self.leave.module(&part, offset, slot.bytes),
-            At::Checked(address) => peek::checked(address, slot.bytes),
+            At::Checked(address) => safe_read::checked(address, slot.bytes),
         };
         value.map(|value| slot.extend(value))
     }
@@ -315,7 +315,7 @@ struct Process;
 
 impl dry::Memory for Process {
     fn read(&self, address: u64, into: &mut [u8]) -> usize {
-        peek::checked_into(address, into)
+        safe_read::checked_into(address, into)
     }
 }
 
@@ -349,7 +349,7 @@ impl Inputs for EvaluationInputs<'_> {
     }
 
     fn load(&self, address: u64, bytes: u8) -> Option<u64> {
-        peek::checked(address, bytes)
+        safe_read::checked(address, bytes)
     }
 }
 

@@ -17,7 +17,7 @@ use bound::Bound;
 use budget::Budget;
 use fathomp_launch::of_this_process;
 use fathomp_sys::outlined::{Opaque, Outlined};
-use fathomp_sys::peek::Leave;
+use fathomp_sys::safe_read::Leave;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::now;
 use fathomp_trace::recorder::ThreadRecorder;

@@ -1,6 +1,6 @@
 //! Where MPI's functions are.
 
-use fathomp_sys::next;
+use fathomp_sys::dlsym_next;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
@@ -35,7 +35,7 @@ fn with_p(name: &CStr) -> Option<CString> {
 
 /// The function of that name in any library of MPI's; null if there is none.
 pub(super) fn find_anywhere(name: &CStr) -> *mut c_void {
-    next::in_any(name, |path| {
+    dlsym_next::in_any(name, |path| {
         path.windows(3)
             .any(|part| part.eq_ignore_ascii_case(b"mpi"))
     })

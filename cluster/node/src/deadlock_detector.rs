@@ -14,9 +14,9 @@ const STILL_LOOKS: u32 = 100;
 
 /// How often in a row each process has been seen to stand.
 #[derive(Debug, Default)]
-pub(crate) struct Standing(Vec<u32>);
+pub(crate) struct StoppedProcesses(Vec<u32>);
 
-impl Standing {
+impl StoppedProcesses {
     /// Takes one look at all processes, which come in the same order each time. Which
     /// of them now stand for good, by number, and the signals that have stopped them;
     /// each once until it has gone on.
@@ -42,12 +42,12 @@ impl Standing {
 
 /// How often in a row all nodes were seen to wait, and for the same.
 #[derive(Debug, Default)]
-pub(crate) struct Stillness {
+pub(crate) struct DeadlockDetector {
     words: Vec<u32>,
     looks: u32,
 }
 
-impl Stillness {
+impl DeadlockDetector {
     /// Takes one look at what all nodes are at, in [words](Activity::word). True once, when
     /// they have been waiting for long.
     pub(crate) fn look(&mut self, words: impl Iterator<Item = u32>) -> bool {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn only_who_waits_for_the_same_all_the_time_is_still() {
-        let mut stillness = Stillness::default();
+        let mut stillness = DeadlockDetector::default();
         let mut looks = |words: [u32; 2]| {
             let looks = (0..3 * STILL_LOOKS).filter(|_| stillness.look(words.into_iter()));
             looks.count()
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn who_stands_is_told_once_each_time() {
-        let mut standing = Standing::default();
+        let mut standing = StoppedProcesses::default();
         let mut looks = |count: u32, life: Life| -> Vec<_> {
             let lives = || [Some(Life::GoesOn), Some(life), None].into_iter();
             (0..count).flat_map(|_| standing.look(lives())).collect()

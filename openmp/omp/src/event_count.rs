@@ -11,16 +11,16 @@ use crate::primitive::{AtomicU32, Ordering, futex, spin_loop, waits_long, yield_
 
 /// How to poll before sleeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience(u32);
+pub(crate) struct SpinPolicy(u32);
 
-impl Patience {
+impl SpinPolicy {
     /// Marks a patience whose polls offer the processor.
     const CROWDED: u32 = 1 << 31;
     /// Polls done back to back before each poll is preceded by a pause: a
     /// hand-off between cores takes less time than a pause.
     const EAGER: u32 = 48;
     /// From here on, about ten microseconds, the processor is offered to
-    /// others every [`Patience::OFFER`] polls: the thread that is waited for may
+    /// others every [`SpinPolicy::OFFER`] polls: the thread that is waited for may
     /// be one that other programs keep from running.
     const LONG: u32 = 512;
     const OFFER: u32 = 16;
@@ -46,7 +46,7 @@ impl Patience {
         Self(Self::polling(polls).0 | Self::CROWDED)
     }
 
-    /// As a number, for [`Patience::from_word`].
+    /// As a number, for [`SpinPolicy::from_word`].
     pub(crate) const fn word(self) -> u32 {
         self.0
     }
@@ -78,12 +78,12 @@ impl Patience {
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct Bell {
+pub(crate) struct EventCount {
     sleepers: AtomicU32,
     rings: AtomicU32,
 }
 
-impl Bell {
+impl EventCount {
     pub(crate) fn new() -> Self {
         Self {
             sleepers: AtomicU32::new(0),
@@ -94,7 +94,7 @@ impl Bell {
     /// Returns once `ready` says so. `ready` is called often and may do other
     /// useful work.
     #[inline]
-    pub(crate) fn wait(&self, patience: Patience, mut ready: impl FnMut() -> bool) {
+    pub(crate) fn wait(&self, patience: SpinPolicy, mut ready: impl FnMut() -> bool) {
         for poll in 0..patience.polls() {
             if ready() {
                 return;

@@ -30,7 +30,7 @@ struct Watched {
 
 /// Watches what threads ask for.
 #[derive(Debug)]
-pub(crate) struct Quiet {
+pub(crate) struct IdleFlusher {
     first: Duration,
     /// By number.
     threads: Vec<Option<Watched>>,
@@ -40,7 +40,7 @@ pub(crate) struct Quiet {
     since: Instant,
 }
 
-impl Quiet {
+impl IdleFlusher {
     pub(crate) fn new(waits: Waits) -> Self {
         Self {
             first: match waits {
@@ -96,12 +96,12 @@ impl Quiet {
 mod tests {
     use super::*;
 
-    fn look(quiet: &mut Quiet, asked: [u32; 2], operations: u64) -> bool {
+    fn look(quiet: &mut IdleFlusher, asked: [u32; 2], operations: u64) -> bool {
         let threads = [(ThreadId(3), asked[0]), (ThreadId(0), asked[1])];
         quiet.lasts(threads.into_iter(), operations)
     }
 
-    fn let_pass(quiet: &mut Quiet, time: Duration) {
+    fn let_pass(quiet: &mut IdleFlusher, time: Duration) {
         quiet.since -= time;
         for watched in quiet.threads.iter_mut().flatten() {
             watched.since -= time;
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn one_quiet_thread_among_busy_ones_is_noticed_ever_more_rarely() {
-        let mut quiet = Quiet::new(Waits::Plainly);
+        let mut quiet = IdleFlusher::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
         let_pass(&mut quiet, FIRST);
         assert!(look(&mut quiet, [1, 2], 2));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn faults_without_operations_are_enough_for_a_while_only() {
-        let mut quiet = Quiet::new(Waits::Plainly);
+        let mut quiet = IdleFlusher::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
         let_pass(&mut quiet, LONGEST / 2);
         assert!(!look(&mut quiet, [2, 2], 1));
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn threads_that_wait_are_not_quiet() {
-        let mut quiet = Quiet::new(Waits::Plainly);
+        let mut quiet = IdleFlusher::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
         let_pass(&mut quiet, LONGEST);
         assert!(!quiet.lasts(std::iter::empty(), 1));

@@ -25,13 +25,13 @@ impl Words {
 
 /// The words of a node's threads.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct PagingCounters {
     threads: Box<[Words]>,
     /// The number of the thread to which what is done for other nodes is put down.
     first: AtomicU32,
 }
 
-impl Told {
+impl PagingCounters {
     /// For so many threads, if there is a tap.
     pub(crate) fn new(threads: usize) -> Option<Self> {
         tap::tap().map(|_| Self::for_threads(threads))
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn what_is_done_for_others_is_the_first_threads() {
-        let told = Told::for_threads(3);
+        let told = PagingCounters::for_threads(3);
         told.answers_for_node(ThreadId(1));
         let mut counts = DsmCounts::default();
         counts[DsmCount::WriteFaultsLocal] = 2;

@@ -1,5 +1,5 @@
 //! Writes pages from paging that never was into a directory, to look at:
-//! `cargo run -p fathomp-paging-pages --example page -- /tmp/pages`.
+//! `cargo run -p fathomp-paging-pages --example paging_page -- /tmp/pages`.
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;

@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
-pub(super) struct Commons {
+pub(super) struct SharedQueue {
     count: AtomicUsize,
     /// By ascending priority; the oldest last among equals.
     tasks: Mutex<Vec<&'static Task>>,
 }
 
-impl Commons {
+impl SharedQueue {
     /// Whether there seems to be nothing.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
