@@ -4,6 +4,7 @@
 mod circles;
 mod decisions;
 mod examples;
+mod observers;
 mod paths;
 mod tidy;
 mod walls;

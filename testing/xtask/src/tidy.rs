@@ -3,6 +3,7 @@
 use crate::circles;
 use crate::decisions;
 use crate::examples;
+use crate::observers;
 use crate::paths;
 use crate::walls;
 use std::ffi::OsStr;
@@ -54,6 +55,11 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
             complaints.push(format!(
                 "{name}: does not begin with module documentation (//!)"
             ));
+        }
+        if kind == "rs"
+            && let Some(found) = observers::complaint(&name, &text)
+        {
+            complaints.push(format!("{name}: {found}"));
         }
         if kind == "rs"
             && let Some(found) = examples::complaint(&file, &text)?
