@@ -2,6 +2,7 @@
 
 use crate::args::ThreadCount;
 use crate::failure::Failure;
+use crate::recording::rank;
 use fathomp_analysis::Analysis;
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::machine::Machine;
@@ -26,6 +27,9 @@ pub(crate) fn machine(path: Option<&Path>) -> Result<Option<Machine>, Failure> {
 
 /// Reads one recording, made on `machine` if that was measured.
 pub(crate) fn open(path: &Path, machine: Option<&Machine>) -> Result<Evidence, Failure> {
+    if let Some(failure) = rank::one_of_several(path) {
+        return Err(failure);
+    }
     let recording = reader::open(path)?;
     let measured = machine.and_then(|machine| machine.event_costs);
     let options = fathomp_analysis::Options {

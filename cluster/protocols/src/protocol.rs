@@ -58,7 +58,7 @@ pub enum Operation {
     /// [may show](Protocol::may_expose_unseen_writes).
     Learn(PageId),
     /// A change of a page by an atomic instruction, which is
-    /// [carried](Protocol::carries) to its home; the thread goes on with what was there
+    /// [carried](Protocol::forwards_atomics) to its home; the thread goes on with what was there
     /// ([`Action::ReplyAtomic`]), and has to learn of what the page may show.
     Change(PageId, Change),
 }
@@ -89,7 +89,7 @@ pub enum Input<B> {
         operation: Operation,
     },
     /// A thread has executed an atomic instruction that changes a page, never looks at what it
-    /// found, and goes on at once. Only if it can be [postponed](Protocol::postpones).
+    /// found, and goes on at once. Only if it can be [postponed](Protocol::batches_atomics).
     Postpone(PageId, Change),
     /// A message arrived. Between two nodes messages keep their order and none
     /// is lost; nothing else is promised.

@@ -1,6 +1,6 @@
 //! Packets between a program and its host's agent, with descriptors in them.
 //!
-//! As in [`crate::wire`], the kernel is called directly.
+//! As in [`crate::polling`], the kernel is called directly.
 
 use crate::polling::{owned, uninterrupted};
 use std::io;

@@ -10,7 +10,7 @@
 //!
 //! `tap/README.md` beside this file says what is told, under which names, and when.
 //!
-//! [`SpinPolicy`]: crate::bell
+//! [`SpinPolicy`]: crate::event_count
 
 mod found;
 mod marks;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Name of the file with the circumstances of a recording.
-pub(crate) const META: &str = "meta.json";
+/// The file of a recording that says what run it is of.
+pub const META: &str = "meta.json";
 /// What a recording's directory may hold beside its [`META`].
 const PARTS: [&str; 9] = [
     "processes",

@@ -283,7 +283,7 @@ pub(crate) struct HostAgent {
 /// `fathomp record`.
 #[derive(Args, Debug)]
 pub(crate) struct Record {
-    /// Directory for the recording.
+    /// Directory for the recording; under mpirun or srun, for a recording of each rank (DIR/rank.N).
     #[arg(short, long, value_name = "DIR", default_value = "recording")]
     pub(crate) output: PathBuf,
     /// Threads per process (sets OMP_NUM_THREADS).

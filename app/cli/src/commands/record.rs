@@ -6,14 +6,15 @@ use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host::pace;
 use crate::hosts::{self, Gathered, Participants};
-use crate::launch::{Stderr, Stdin, Stdout};
+use crate::launch::{Ended, Stderr, Stdin, Stdout};
 use crate::output;
 use crate::paging::{self, Curve, Group, Memory};
 use crate::program::{self, Program};
 use crate::progress::slowly;
 use crate::recording::accesses::Of;
+use crate::recording::rank::Rank;
 use crate::recording::{
-    self, Conditions, Destination, Extras, Recorded, Request, Streams, Subject, Teams,
+    self, Conditions, Destination, Extras, Prepared, Recorded, Request, Streams, Subject, Teams,
 };
 use crate::runtimes::Watched;
 use crate::teams::{Chosen, Decided};
@@ -71,6 +72,8 @@ struct Job<'a> {
     threads: Option<ThreadCount>,
     paging: Option<paging::Plan>,
     teams: Option<Decided>,
+    /// This process among those that `mpirun` or `srun` has started.
+    rank: Option<Rank>,
 }
 
 pub(super) fn record(plan: &Record, console: Console) -> Outcome {
@@ -107,8 +110,14 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
         crate::plan::keep(&program);
     });
     let teams = Decided::prepare(&plan.teams, &program, console).map_err(launcher)?;
+    let rank = Rank::of_this_process();
+    let output = match rank {
+        Some(rank) => rank.directory(&plan.output),
+        None => plan.output.clone(),
+    };
     let job = Job {
         plan,
+        rank,
         teams,
         program,
         unpacked,
@@ -117,17 +126,16 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
         paging,
     };
     let (recorded, curve) = match &plan.paging.memory {
-        None => {
-            let one = job.run(
-                &plan.output,
-                None,
-                Stdin::Inherit,
-                Stdout::for_voice(console),
-            );
-            (one.map_err(launcher)?, None)
-        }
+        None => match job.run_once(&output, console).map_err(launcher)? {
+            Run::Recorded(recorded) => (*recorded, None),
+            Run::Unrecorded(ended) => return Ok(ended.exit_code()),
+        },
         Some(limits) => {
-            let (recorded, curve) = with_less_memory(&job, &limits.0, console).map_err(launcher)?;
+            if let Some(rank) = rank {
+                rank.prepare(&plan.output, plan.force).map_err(launcher)?;
+            }
+            let made = with_less_memory(&job, &output, &limits.0, console);
+            let (recorded, curve) = made.map_err(launcher)?;
             (recorded, Some(curve))
         }
     };
@@ -146,7 +154,12 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
         curve: curve.as_ref(),
         teams: job.teams.map(|teams| teams.finish(console)),
     };
-    tell(plan, left, console)
+    let console = Console {
+        // The first rank speaks for all of them, as far as all went well.
+        quiet: console.quiet || rank.is_some_and(|rank| rank.number > 0),
+        ..console
+    };
+    tell(&output, left, console)
 }
 
 /// The same on several hosts.
@@ -171,10 +184,41 @@ fn on_hosts(
         curve: None,
         teams: None,
     };
-    tell(plan, left, console)
+    tell(&plan.output, left, console)
+}
+
+/// What became of a run.
+enum Run {
+    Recorded(Box<Recorded>),
+    /// One of several ranks, of which no recording could be made.
+    Unrecorded(Ended),
 }
 
 impl Job<'_> {
+    /// The only run. A rank that cannot be recorded says so and runs: the others would wait for
+    /// it in MPI without end.
+    fn run_once(&self, output: &Path, console: Console) -> Result<Run, Failure> {
+        let stdout = Stdout::for_voice(console);
+        let request = self.request(output, None, Stdin::Inherit, stdout);
+        let Some(rank) = self.rank else {
+            let recorded = recording::record(&request)?;
+            return Ok(Run::Recorded(Box::new(recorded)));
+        };
+        let prepared = rank
+            .prepare(&self.plan.output, self.plan.force)
+            .and_then(|()| Prepared::new(&request));
+        match prepared {
+            Ok(prepared) => Ok(Run::Recorded(Box::new(prepared.run()?))),
+            Err(failure) => {
+                console.warn(format!(
+                    "rank {} runs without being recorded: {}",
+                    rank.number, failure.sentence
+                ));
+                Ok(Run::Unrecorded(recording::run_unrecorded(&request)?))
+            }
+        }
+    }
+
     /// One run into a directory.
     fn run(
         &self,
@@ -183,6 +227,16 @@ impl Job<'_> {
         stdin: Stdin,
         stdout: Stdout,
     ) -> Result<Recorded, Failure> {
+        recording::record(&self.request(directory, group, stdin, stdout))
+    }
+
+    fn request<'a>(
+        &'a self,
+        directory: &'a Path,
+        group: Option<&'a Group>,
+        stdin: Stdin,
+        stdout: Stdout,
+    ) -> Request<'a> {
         let subject = Subject {
             program: &self.program,
             unpacked: &self.unpacked,
@@ -198,7 +252,7 @@ impl Job<'_> {
             stdout,
             stderr: Stderr::Inherit,
         };
-        recording::record(&Request {
+        Request {
             teams: Teams {
                 threads: self.threads,
                 cluster: self.plan.cluster,
@@ -214,11 +268,12 @@ impl Job<'_> {
             },
             conditions: Conditions {
                 group,
-                pace: Some(pace::SHORT),
+                beside_ranks: self.rank.is_some(),
+                pace: self.rank.is_none().then_some(pace::SHORT),
                 ..Conditions::default()
             },
             ..Request::new(subject, destination, streams)
-        })
+        }
     }
 }
 
@@ -226,6 +281,7 @@ impl Job<'_> {
 /// curve, which lies in `memory.json` beside it.
 fn with_less_memory(
     job: &Job<'_>,
+    output: &Path,
     limits: &[u64],
     console: Console,
 ) -> Result<(Recorded, Curve), Failure> {
@@ -233,7 +289,6 @@ fn with_less_memory(
     if !memory.swap {
         console.warn("this machine has no swap, so that under a limit only pages of files can make room: a program whose own data need more is killed; `fallocate -l 4G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile` makes some");
     }
-    let output = &job.plan.output;
     // Kept outside the recording, which does not exist yet.
     let spool = tempfile::NamedTempFile::new()
         .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
@@ -305,11 +360,11 @@ fn enough_nodes(plan: &Record, nodes: u16) -> Result<(), Failure> {
 }
 
 /// Says what was recorded. The command's exit code.
-fn tell(plan: &Record, left: Left<'_>, console: Console) -> Outcome {
+fn tell(output: &Path, left: Left<'_>, console: Console) -> Outcome {
     for problem in left.problems {
         console.warn(problem);
     }
-    let shown = plan.output.display();
+    let shown = output.display();
     if left.records > 0 {
         console.say(format!(
             "recorded {} events{} in {shown}: see `fathomp regions {shown}`",
@@ -339,7 +394,7 @@ fn tell(plan: &Record, left: Left<'_>, console: Console) -> Outcome {
     }
     if console.json {
         let answer = Answer {
-            recording: &plan.output,
+            recording: output,
             records: left.records,
             problems: left.problems,
             exit_code: left.code,

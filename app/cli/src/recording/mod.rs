@@ -3,6 +3,7 @@
 pub(crate) mod accesses;
 pub(crate) mod drain;
 mod empty_recording;
+pub(crate) mod rank;
 mod request;
 pub(crate) mod watch;
 
@@ -64,12 +65,36 @@ impl Drop for Live {
 
 /// Runs the program and records it.
 pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
-    launch::survive_file_limits();
-    Prepared::new(request)?.run()?.conclude()
+    Prepared::new(request)?.run()
+}
+
+/// Runs the program as it would be if it were recorded.
+pub(crate) fn run_unrecorded(request: &Request<'_>) -> Result<Ended, Failure> {
+    let Subject {
+        program,
+        unpacked,
+        runtime,
+    } = request.subject;
+    let library = launch::library(unpacked, request.teams.cluster);
+    let Streams {
+        stdin,
+        stdout,
+        stderr,
+    } = request.streams.clone();
+    let launch = Launch {
+        program,
+        tap: None,
+        library: (request.uses_openmp() && runtime.is_none()).then_some(library),
+        plan: asked(request),
+        stdin,
+        stdout,
+        stderr,
+    };
+    Ok(launch.start()?.wait(request.conditions.timeout)?)
 }
 
 /// A run whose recording has its directory, and that can be started.
-struct Prepared<'a> {
+pub(crate) struct Prepared<'a> {
     request: &'a Request<'a>,
     writer: Writer,
     live: Live,
@@ -80,7 +105,9 @@ struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(request: &'a Request<'a>) -> Result<Self, Failure> {
+    /// Makes the recording's directory.
+    pub(crate) fn new(request: &'a Request<'a>) -> Result<Self, Failure> {
+        launch::survive_file_limits();
         let Destination {
             directory,
             existing,
@@ -130,8 +157,13 @@ impl<'a> Prepared<'a> {
         Ok(plan)
     }
 
+    /// Runs the program, and closes the recording when it has ended.
+    pub(crate) fn run(self) -> Result<Recorded, Failure> {
+        self.run_to_end()?.conclude()
+    }
+
     /// Runs the program to its end, with a drain beside it.
-    fn run(mut self) -> Result<Ran<'a>, Failure> {
+    fn run_to_end(mut self) -> Result<Ran<'a>, Failure> {
         let request = self.request;
         let Subject {
             program,
@@ -160,9 +192,10 @@ impl<'a> Prepared<'a> {
             library: library.to_owned(),
         })?;
         let ended = running.wait(request.conditions.timeout)?;
+        let is_alone = !request.conditions.beside_ranks;
         let collector = self.session.as_ref().map(Session::collector);
         let measured = Measured {
-            others_used: meter.others(collector),
+            others_used: meter.others(collector).filter(|_| is_alone),
             processor_ns: meter.processor_ns(),
             page_ins: meter.page_ins(),
             pace: paced.and_then(Paced::after),

@@ -25,6 +25,7 @@ mod whereabouts;
 
 use crate::failure::Failure;
 use crate::output;
+use crate::recording::rank;
 use fathomp_analysis::samples::Samples;
 use fathomp_predict::prices::Cluster;
 use fathomp_shared_lines::Findings;
@@ -239,7 +240,10 @@ pub(crate) fn recordings_in(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
             .iter()
             .map(|path| directory.join(path))
             .collect(),
-        None => vec![directory.to_owned()],
+        None => match rank::one_of_several(directory) {
+            Some(failure) => return Err(failure),
+            None => vec![directory.to_owned()],
+        },
     })
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ranks_with_different_programs_are_refused,
         what_the_first_rank_cannot_start_is_said_once,
         ranks_that_run_apart_are_told_of,
+        ranks_that_run_apart_have_recordings_of_their_own,
     ];
     all.extend([
         with_tools(
@@ -384,6 +385,44 @@ fn ranks_that_run_apart_are_told_of(mpi: &Mpi) {
         said.len() == 1 && said[0].contains("give --transport tcp"),
         "{ended:?}"
     );
+}
+
+/// A program of MPI waits in `MPI_Init` for all of its ranks: one that cannot be recorded has to
+/// run all the same.
+fn ranks_that_run_apart_have_recordings_of_their_own(mpi: &Mpi) {
+    let directory = tempfile::tempdir().unwrap();
+    compile(directory.path(), "sum", SUM, &["-fopenmp", "-O2"]);
+    let record = |ranks, options: &str| {
+        let line = format!("record --threads 1 -o rec {options} -- ./sum");
+        let ended = mpi.run(directory.path(), ranks, &line);
+        ended.succeeded();
+        let expected = "0 left on 1 threads\n".repeat(ranks as usize);
+        assert_eq!(ended.text(), expected, "{ended:?}");
+        ended
+    };
+    let regions = |rank| {
+        let recording = reader::open(&directory.path().join(format!("rec/rank.{rank}")));
+        recording.map(|recording| recording.processes.len())
+    };
+    let ended = record(3, "");
+    let of_first = sentences(&ended)
+        .into_iter()
+        .filter(|said| said.contains("recorded "));
+    assert_eq!(of_first.count(), 1, "{ended:?}");
+    for rank in 0..3 {
+        assert_eq!(regions(rank).unwrap(), 1);
+    }
+    // What is there stays, and all run.
+    let ended = record(2, "");
+    for rank in 0..2 {
+        let expected = format!("rank {rank} runs without being recorded: rec/rank.{rank} already");
+        assert!(ended.stderr.contains(&expected), "{ended:?}");
+    }
+    record(2, "--force");
+    assert!(regions(2).is_err(), "there is no third rank any more");
+    run(directory.path(), "regions rec").refused(1, "name one of them, such as rec/rank.0");
+    run(directory.path(), "report rec").refused(1, "a recording of each of 2 ranks");
+    run(directory.path(), "regions rec/rank.1").succeeded();
 }
 
 fn ranks_with_different_programs_are_refused(mpi: &Mpi) {
