@@ -14,8 +14,6 @@ pub mod exit {
     /// A launching command failed itself; kept apart from what programs
     /// usually return, as `env` and `timeout` do.
     pub const LAUNCHER: u8 = 125;
-    /// Added to the number of the signal that ended a program.
-    pub const SIGNAL: u8 = 128;
 }
 
 /// One sentence for the user, and the exit code.

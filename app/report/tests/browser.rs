@@ -6,7 +6,7 @@
 mod devtools;
 mod synthetic;
 
-use devtools::{Outcome, assert_quiet, browser};
+use devtools::{Outcome, assert_fits_windows, assert_quiet, browser};
 use fathomp_bench::synthetic as bench;
 use fathomp_report::Input;
 use std::error::Error;
@@ -198,17 +198,7 @@ fn every_kind_of_page_is_quiet_in_every_window() -> Outcome {
     ];
     for (index, input) in inputs.iter().enumerate() {
         let path = write(directory.path(), input)?;
-        for (width, scheme) in [(1400, "light"), (700, "dark"), (360, "light")] {
-            browser.size(width, 900)?;
-            browser.colours(scheme)?;
-            browser.open(&path)?;
-            assert_quiet(&browser);
-            let overflow = browser.value("document.documentElement.scrollWidth - innerWidth")?;
-            assert!(
-                overflow.as_i64() <= Some(0),
-                "page {index} is {overflow} px wider than {width} px"
-            );
-        }
+        assert_fits_windows(&mut browser, &path, index)?;
         let printed = browser.print()?;
         assert!(!printed.is_empty());
         assert_quiet(&browser);

@@ -7,7 +7,7 @@
 mod devtools;
 mod synthetic;
 
-use devtools::{Outcome, assert_quiet, browser};
+use devtools::{Outcome, assert_fits_windows, assert_quiet, browser};
 use fathomp_diagnosis::Verdict;
 use fathomp_paging_pages::PagingFacts;
 use fathomp_report::Input;
@@ -130,17 +130,7 @@ fn pages_of_odd_paging_are_quiet() -> Outcome {
     all.push(synthetic::whole(60));
     for (index, paging) in all.iter().enumerate() {
         let path = write(directory.path(), paging)?;
-        for (width, scheme) in [(1400, "light"), (700, "dark"), (360, "light")] {
-            browser.size(width, 900)?;
-            browser.colours(scheme)?;
-            browser.open(&path)?;
-            assert_quiet(&browser);
-            let overflow = browser.value("document.documentElement.scrollWidth - innerWidth")?;
-            assert!(
-                overflow.as_i64() <= Some(0),
-                "page {index} is {overflow} px wider than {width} px"
-            );
-        }
+        assert_fits_windows(&mut browser, &path, index)?;
         assert_eq!(browser.value("typeof window.owned")?, "undefined");
         assert!(!browser.print()?.is_empty());
         assert_quiet(&browser);

@@ -12,7 +12,8 @@ use crate::teams;
 use fathomp_core_arbiter::policy::PROGRAMS_MAX;
 use fathomp_launch::names::NODES;
 use fathomp_launch::{asks_for_nodes, of_this_process};
-use fathomp_types::units;
+use fathomp_types::{Ending, units};
+use nix::sys::signal::Signal;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
@@ -305,7 +306,7 @@ fn compared(
     })
     .map_err(|error| {
         let code = match error {
-            CompareError::Stopped => exit::SIGNAL + 2,
+            CompareError::Stopped => Ending::Signalled(Signal::SIGINT as i32).shell_code(),
             _ => exit::FAILED,
         };
         Failure::of(&error).with_code(code)

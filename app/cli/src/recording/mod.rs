@@ -31,7 +31,7 @@ use fathomp_trace::writer::{self, Writer};
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Part of the processors used by others from which times are in doubt.
@@ -70,27 +70,32 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
 
 /// Runs the program as it would be if it were recorded.
 pub(crate) fn run_unrecorded(request: &Request<'_>) -> Result<Ended, Failure> {
+    let launch = launch_of(request, None, asked(request));
+    Ok(launch.start()?.wait(request.conditions.timeout)?)
+}
+
+/// What to start, with the library for paging if there is one.
+fn launch_of<'a>(request: &Request<'a>, tap: Option<&'a Path>, plan: Plan) -> Launch<'a> {
     let Subject {
         program,
         unpacked,
         runtime,
     } = request.subject;
-    let library = launch::library(unpacked, request.teams.cluster);
     let Streams {
         stdin,
         stdout,
         stderr,
     } = request.streams.clone();
-    let launch = Launch {
+    let library = launch::library(unpacked, request.teams.cluster);
+    Launch {
         program,
-        tap: None,
+        tap,
         library: (request.uses_openmp() && runtime.is_none()).then_some(library),
-        plan: asked(request),
+        plan,
         stdin,
         stdout,
         stderr,
-    };
-    Ok(launch.start()?.wait(request.conditions.timeout)?)
+    }
 }
 
 /// A run whose recording has its directory, and that can be started.
@@ -100,7 +105,7 @@ pub(crate) struct Prepared<'a> {
     live: Live,
     /// What records paging, if that is wanted.
     session: Option<Session>,
-    /// What is known of the program before it runs.
+    /// The scan of the program, made before it runs.
     planned: plan::Planned,
 }
 
@@ -165,21 +170,10 @@ impl<'a> Prepared<'a> {
     /// Runs the program to its end, with a drain beside it.
     fn run_to_end(mut self) -> Result<Ran<'a>, Failure> {
         let request = self.request;
-        let Subject {
-            program,
-            unpacked,
-            runtime,
-        } = request.subject;
+        let unpacked = request.subject.unpacked;
+        let tap = self.session.as_ref().map(|_| unpacked.tap.as_path());
+        let launch = launch_of(request, tap, self.plan()?);
         let library = launch::library(unpacked, request.teams.cluster);
-        let launch = Launch {
-            program,
-            tap: self.session.as_ref().map(|_| unpacked.tap.as_path()),
-            library: (request.uses_openmp() && runtime.is_none()).then_some(library),
-            plan: self.plan()?,
-            stdin: request.streams.stdin.clone(),
-            stdout: request.streams.stdout.clone(),
-            stderr: request.streams.stderr.clone(),
-        };
         let paced = paced(request);
         let quota = host::quota();
         let meter = host::Meter::start();

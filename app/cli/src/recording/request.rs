@@ -113,7 +113,7 @@ impl Default for Teams<'_> {
     }
 }
 
-/// What is recorded beside regions.
+/// Optional recordings: accesses to memory, and paging.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extras<'a> {
     pub(crate) accesses: Option<accesses::Of>,

@@ -412,7 +412,7 @@ fn ranks_that_run_apart_have_recordings_of_their_own(mpi: &Mpi) {
     for rank in 0..3 {
         assert_eq!(regions(rank).unwrap(), 1);
     }
-    // What is there stays, and all run.
+    // Without --force, the old recordings stay and the ranks run unrecorded.
     let ended = record(2, "");
     for rank in 0..2 {
         let expected = format!("rank {rank} runs without being recorded: rec/rank.{rank} already");

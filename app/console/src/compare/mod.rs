@@ -22,7 +22,7 @@ const QUOTED_CHARS: usize = 160;
 pub struct Run<'a> {
     /// Threads that it had.
     pub threads: u32,
-    /// What it wrote.
+    /// Its standard output.
     pub printed: &'a Printed,
 }
 

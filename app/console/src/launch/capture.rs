@@ -4,6 +4,7 @@
 //! (a terminal of its own whose bytes are passed on as they are), since many
 //! programs write otherwise to terminals than to pipes.
 
+use super::pieces::for_each_piece;
 use nix::pty::openpty;
 use nix::sys::termios::{self, SetArg};
 use std::fs::File;
@@ -121,23 +122,10 @@ impl Capture {
     /// Copies until the output ends, or nobody wants it any more: then the
     /// program finds its output closed, as it would without us.
     fn copy(&self, mut from: impl Read, mut to: impl Write) {
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let length = match from.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(length) => length,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A terminal that the last program has left.
-                Err(_) => break,
-            };
-            let Some(piece) = buffer.get(..length) else {
-                break;
-            };
+        for_each_piece(&mut from, |piece| {
             self.lock().add(piece);
-            if to.write_all(piece).and_then(|()| to.flush()).is_err() {
-                break;
-            }
-        }
+            to.write_all(piece).and_then(|()| to.flush()).is_ok()
+        });
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod capture;
 mod guard;
+mod pieces;
 mod signals;
 mod streams;
 
@@ -52,7 +53,7 @@ pub struct Launch<'a> {
     pub library: Option<&'a Path>,
     /// What else the program is told; starting it adds the libraries above.
     pub plan: Plan,
-    /// What it reads.
+    /// The program's standard input.
     pub stdin: Stdin,
     /// Where its standard output goes.
     pub stdout: Stdout,

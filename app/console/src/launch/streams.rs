@@ -1,6 +1,7 @@
 //! The program's standard streams.
 
 use super::capture::{Capture, OutputForwarder, Shown};
+use super::pieces::for_each_piece;
 use crate::console::Console;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,7 +17,7 @@ const OWN_STDIN: &str = "/proc/self/fd/0";
 /// The program's standard streams.
 #[derive(Clone, Debug)]
 pub struct Streams {
-    /// What it reads.
+    /// The program's standard input.
     pub stdin: Stdin,
     /// Where its standard output goes.
     pub stdout: Stdout,
@@ -192,17 +193,7 @@ impl Repeatable {
 /// cannot be written it is removed, so that no later run reads half of it.
 fn pass_on(input: &mut impl Read, mut program: impl Write, spool: &Path) {
     let mut kept = File::create(spool).ok();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let length = match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
-        };
-        let Some(piece) = buffer.get(..length) else {
-            break;
-        };
+    for_each_piece(input, |piece| {
         if kept
             .as_mut()
             .is_some_and(|file| file.write_all(piece).is_err())
@@ -210,10 +201,8 @@ fn pass_on(input: &mut impl Read, mut program: impl Write, spool: &Path) {
             kept = None;
             let _ = std::fs::remove_file(spool);
         }
-        if program.write_all(piece).is_err() {
-            break;
-        }
-    }
+        program.write_all(piece).is_ok()
+    });
 }
 
 #[cfg(test)]

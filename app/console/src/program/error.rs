@@ -32,7 +32,7 @@ pub enum ProgramError {
     /// It is neither an ELF file nor a script.
     #[error("{}: is neither an ELF program nor a script that starts with #!: name a compiled program, or its interpreter first", .0.display())]
     NotAProgram(PathBuf),
-    /// What it says of itself makes no sense.
+    /// Its ELF headers contradict each other or the file's length.
     #[error("{}: its ELF headers are damaged or cut short: build it again", .0.display())]
     Damaged(PathBuf),
     /// It is a program of 32 bits.

@@ -88,7 +88,7 @@ struct Link {
 #[derive(Debug, Serialize)]
 pub struct Fact {
     name: String,
-    /// What is shown beside its name.
+    /// The value, as text.
     pub value: String,
     code: bool,
 }

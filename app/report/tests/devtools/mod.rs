@@ -333,3 +333,20 @@ pub(crate) fn assert_quiet(browser: &Browser) {
         browser.requests
     );
 }
+
+/// A page is quiet, and no wider than the window, in windows of several widths and colours.
+/// `index` is its number among the pages that are tried.
+pub(crate) fn assert_fits_windows(browser: &mut Browser, page: &Path, index: usize) -> Outcome {
+    for (width, scheme) in [(1400, "light"), (700, "dark"), (360, "light")] {
+        browser.size(width, 900)?;
+        browser.colours(scheme)?;
+        browser.open(page)?;
+        assert_quiet(browser);
+        let overflow = browser.value("document.documentElement.scrollWidth - innerWidth")?;
+        assert!(
+            overflow.as_i64() <= Some(0),
+            "page {index} is {overflow} px wider than {width} px"
+        );
+    }
+    Ok(())
+}

@@ -18,6 +18,12 @@ pub(crate) struct Chosen<'a> {
     pub(crate) profile: &'a Profile,
 }
 
+/// Counters that any of these tasks has, those that say most of paging first.
+pub(crate) fn counted(tasks: &[TaskFacts]) -> Vec<Counter> {
+    let has = |counter: &Counter| tasks.iter().any(|task| task.totals.contains_key(counter));
+    words::BY_WEIGHT.into_iter().filter(has).collect()
+}
+
 /// Counters of which there is a picture, those that say most of paging first: in all of
 /// `states` if that was analysed. The second list has those with too few counts, or of
 /// which is not known when they came: a picture would be made up.

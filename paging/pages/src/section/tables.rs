@@ -7,7 +7,6 @@ use fathomp_report::section::{Cell, Column, MeterBar, Row, Table};
 use fathomp_skyline::{Resource, TaskFacts};
 use fathomp_types::text::shorten;
 use fathomp_types::units::{self, duration, percent, ratio};
-use std::collections::BTreeSet;
 
 /// Tasks with a row.
 const TASKS_MAX: usize = 128;
@@ -28,15 +27,8 @@ pub(super) fn tasks(paging: &PagingFacts) -> Option<Table> {
         return None;
     }
     let places = choice::tasks(paging, TASKS_MAX);
-    let counted: BTreeSet<Counter> = tasks
-        .iter()
-        .flat_map(|task| task.totals.keys().copied())
-        .collect();
-    let counters: Vec<Counter> = words::BY_WEIGHT
-        .into_iter()
-        .filter(|counter| counted.contains(counter))
-        .take(COLUMNS_MAX)
-        .collect();
+    let mut counters = choice::counted(tasks);
+    counters.truncate(COLUMNS_MAX);
     let mut columns = vec![
         Column::text("Task", ""),
         Column::number("Time", "Recorded time, in any state"),

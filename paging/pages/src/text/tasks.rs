@@ -12,14 +12,7 @@ use std::collections::BTreeSet;
 /// The tasks at `places`.
 pub(super) fn table(paging: &PagingFacts, places: &[usize], options: &SkylineOptions) -> String {
     let tasks = &paging.analysis.tasks;
-    let counted: BTreeSet<Counter> = tasks
-        .iter()
-        .flat_map(|task| task.totals.keys().copied())
-        .collect();
-    let counters: Vec<Counter> = words::BY_WEIGHT
-        .into_iter()
-        .filter(|counter| counted.contains(counter))
-        .collect();
+    let counters = choice::counted(tasks);
     let mut grid = Grid::new("Task")
         .column("Time", 0)
         .column("Compute", 0)
