@@ -33,6 +33,8 @@ pub enum Kind {
     SmallChunks,
     /// Tasks hold too little work.
     SmallTasks,
+    /// Tasks wait for each other by their dependences.
+    DependentTasks,
     /// The runtime's other work.
     Overhead,
     /// Critical sections.
@@ -98,6 +100,7 @@ impl Kind {
             Self::ShortLoops => "loops too short for their barriers",
             Self::SmallChunks => "chunks too small",
             Self::SmallTasks => "tasks too small",
+            Self::DependentTasks => "tasks that depend on each other",
             Self::Overhead => "construct overhead",
             Self::Critical => "critical sections",
             Self::Reduction => "reductions",

@@ -45,6 +45,8 @@ const OWN: f64 = 0.8;
 const LITTLE: f64 = 0.1;
 /// Regions of one thread inside another one that take this part of its time.
 const INNER: f64 = 0.2;
+/// Lines that cost less than this part of what the dearest of a region costs are not named.
+const LESSER: f64 = 0.05;
 /// Lines named in one cause.
 const NAMES: usize = 3;
 
@@ -210,6 +212,9 @@ fn shared_lines<'a>(seen: &Seen<'a>) -> Vec<&'a SharedLine> {
         .chain(found.of(sharing::Kind::True).filter(|line| !line.handed_on))
         .filter(here)
         .collect();
+    // What a line costs in a phase or two is nothing beside what others cost all the time.
+    let dearest = lines.iter().map(|line| cost_ns(line)).fold(0.0, f64::max);
+    lines.retain(|line| cost_ns(line) >= LESSER * dearest);
     lines.sort_by(|a, b| {
         let falsely = |line: &SharedLine| line.kind == sharing::Kind::False;
         (falsely(b).cmp(&falsely(a))).then(cost_ns(b).total_cmp(&cost_ns(a)))

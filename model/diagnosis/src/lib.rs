@@ -21,6 +21,7 @@
 //! | [`ranking`] | what the scaling model says of each, and the order |
 #![forbid(unsafe_code)]
 
+mod between;
 mod cause;
 mod constructs;
 mod floats;
@@ -32,6 +33,7 @@ mod program;
 mod ranking;
 mod region;
 mod soundness;
+mod tasks;
 mod teams;
 mod waited;
 mod waiting;
@@ -40,6 +42,7 @@ pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, WORTH_SAYING, costs};
 pub use input::Input;
 pub use soundness::Soundness;
 
+use between::Between;
 use fathomp_analysis::SiteKind;
 use region::Seen;
 
@@ -68,10 +71,14 @@ pub fn diagnose(input: &Input<'_>) -> Diagnosis {
         teams::find(&seen, &mut causes);
         floats::find(&seen, &mut causes);
     }
-    program::find(input, &mut causes);
+    let between = Between::of(input, &causes);
+    program::find(input, between.as_ref(), &mut causes);
+    if let Some(between) = &between {
+        between.add_measured(input, &mut causes);
+    }
     // Where threads could seldom run at the same time, times say more about the other programs.
     if input.main.taken().is_some() {
         causes.retain(|one| one.basis == Basis::Counts || one.kind.is_circumstance());
     }
-    ranking::rank(input, causes)
+    ranking::rank(input, between.as_ref(), causes)
 }

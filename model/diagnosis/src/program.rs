@@ -1,6 +1,7 @@
 //! What concerns the program as a whole: serial time, processors, blocking, page faults,
 //! nodes, other programs, and the recording itself.
 
+use crate::between::{Between, outside_in, serial_computing};
 use crate::cause::{Basis, Cause, Cost, Kind};
 use crate::input::Input;
 use crate::library;
@@ -122,10 +123,10 @@ fn blocked_words(seen: &Seen<'_>, blocked: f64, waited: f64) -> String {
 }
 
 /// The program as a whole.
-pub(crate) fn find(input: &Input<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn find(input: &Input<'_>, between: Option<&Between>, causes: &mut Vec<Cause>) {
     let main = input.main;
     if let Some(serial) = main.serial() {
-        serial_part(input, serial, causes);
+        serial_part(input, serial, between, causes);
     }
     without_processor(input, causes);
     let intrusion = &main.intrusion;
@@ -170,20 +171,28 @@ fn program(
     }
 }
 
-fn serial_part(input: &Input<'_>, serial: &Region, causes: &mut Vec<Cause>) {
+fn serial_part(
+    input: &Input<'_>,
+    serial: &Region,
+    between: Option<&Between>,
+    causes: &mut Vec<Cause>,
+) {
     let main = input.main;
-    let outside = main.wall_ns as f64 * (1.0 - main.parallel_time_fraction).clamp(0.0, 1.0);
-    let times = [State::Compute, State::Blocked, State::Ready, State::Io];
-    let all: f64 = times.iter().map(|state| serial.states[*state] as f64).sum();
-    let part = |state: State| outside * serial.states[state] as f64 / all.max(1.0);
-    let computing = part(State::Compute);
+    let all = serial_computing(main);
+    let computing = all - between.map_or(0.0, |one| one.added_ns);
     let lost = computing * (1.0 - 1.0 / f64::from(main.threads.max(1)));
     if lost > 0.0 || (main.threads == 1 && computing > 0.0) {
-        let alone = format!(
+        let mut alone = format!(
             "{} of {} pass outside parallel regions, where one thread computes",
-            duration(computing),
+            duration(all),
             duration(main.wall_ns as f64)
         );
+        if computing < all {
+            alone.push_str(&format!(
+                "; only {} of that without what short regions add",
+                duration(computing)
+            ));
+        }
         let faults = serial.counts.minor_faults;
         let paged = (faults * FAULT_NS).min(computing);
         let paging = faults >= FEW_FAULTS && paged >= 0.2 * computing;
@@ -214,7 +223,7 @@ fn serial_part(input: &Input<'_>, serial: &Region, causes: &mut Vec<Cause>) {
         }
         causes.push(cause);
     }
-    let blocked = part(State::Blocked);
+    let blocked = outside_in(main, serial, State::Blocked);
     if blocked > 0.0 {
         causes.push(program(
             input,

@@ -1,5 +1,6 @@
 //! What the scaling model says that each cause will cost, and the order of all.
 
+use crate::between::Between;
 use crate::cause::{Basis, Cause, Cost, Diagnosis, Kind};
 use crate::constructs;
 use crate::floats;
@@ -35,6 +36,7 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::Lock,
             Kind::SmallChunks,
             Kind::SmallTasks,
+            Kind::DependentTasks,
             Kind::SerialInRegion,
             Kind::UnequalWork,
             Kind::UnequalIterations,
@@ -51,6 +53,7 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::Lock,
             Kind::SmallChunks,
             Kind::SmallTasks,
+            Kind::DependentTasks,
             Kind::Overhead,
         ],
         Term::Saturation => &[
@@ -96,9 +99,16 @@ fn least(input: &Input<'_>) -> f64 {
 }
 
 /// Adds predicted costs, and sorts.
-pub(crate) fn rank(input: &Input<'_>, mut causes: Vec<Cause>) -> Diagnosis {
+pub(crate) fn rank(
+    input: &Input<'_>,
+    between: Option<&Between>,
+    mut causes: Vec<Cause>,
+) -> Diagnosis {
     if let Some(prediction) = input.prediction {
         predict(input, prediction, &mut causes);
+        if let (Some(between), Some(last)) = (between, prediction.points.last()) {
+            between.move_predicted(input, last, &mut causes);
+        }
     }
     causes.retain(|cause| {
         let predicted = cause.predicted.is_some_and(|cost| cost.ns > 0.0);

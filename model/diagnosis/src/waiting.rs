@@ -9,16 +9,15 @@ use crate::cause::{Basis, Cause, Kind};
 use crate::constructs;
 use crate::pace::Unlike;
 use crate::region::Seen;
+use crate::tasks;
 use crate::waited::{FAULT_NS, Waited, too_short};
 use fathomp_analysis::{PieceKind, Region, State, ThreadShare, serial_construct};
-use fathomp_predict::{ImbalanceEvidence, imbalance_evidence};
+use fathomp_predict::{ImbalanceEvidence, for_single};
 use fathomp_types::text;
 use fathomp_types::units::{count, duration, percent, plural, ratio};
 
-/// Fewer tasks than this for each thread need not be what a thread is busy with.
-const FEW_TASKS: u64 = 4;
-/// Threads that compute less than this part of what the busiest does have no work.
-const LITTLE: f64 = 0.1;
+/// Waits for `single` constructs are a cause of their own from this part of all at barriers on.
+const SINGLES: f64 = 0.2;
 
 pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let waited = Waited::of(seen);
@@ -35,6 +34,12 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
         Some(Kind::ShortLoops) => causes.push(short_loops(seen, &waited)),
         Some(_) => causes.push(short_regions(seen, &waited)),
         None => {
+            if let Some(cause) = tasks::dependent(seen, &waited) {
+                causes.push(cause);
+                return;
+            }
+            let (waited, single) = without_singles(seen, waited);
+            causes.extend(single);
             let pieces = few_pieces(seen, &waited);
             let left = waited.computing - pieces.as_ref().map_or(0.0, |one| one.1);
             causes.extend(pieces.map(|one| one.0));
@@ -56,6 +61,34 @@ pub(crate) fn find(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
             }
         }
     }
+}
+
+/// Takes what threads wait for `single` constructs out of what they wait for each other, if that is
+/// worth a cause of its own.
+fn without_singles(seen: &Seen<'_>, mut waited: Waited) -> (Waited, Option<Cause>) {
+    let part = for_single(seen.region);
+    let together = waited.computing + waited.runtime;
+    let ns = (part * together).min(seen.each(seen.region.single_wait_ns as f64));
+    if part < SINGLES || seen.team < 2 || ns <= 0.0 {
+        return (waited, None);
+    }
+    let left = 1.0 - ns / together;
+    waited.computing *= left;
+    waited.runtime *= left;
+    let place = seen.place();
+    let cause = seen.cause(
+        Kind::SerialInRegion,
+        Basis::Times,
+        ns,
+        format!(
+            "threads wait {} each at the end of its single constructs, whose blocks one of them runs",
+            duration(ns)
+        ),
+        format!(
+            "Shorten what the single constructs of {place} have one thread do, divide it among all, or let the others go on (nowait)."
+        ),
+    );
+    (waited, Some(cause))
 }
 
 fn short_loops(seen: &Seen<'_>, waited: &Waited) -> Cause {
@@ -120,8 +153,8 @@ pub(crate) struct InPieces {
     pub(crate) words: String,
     /// What part of the work the largest of unequal pieces is.
     largest: Option<f64>,
-    /// Whether they are sections, which may differ in length.
-    sections: bool,
+    /// What they are called, if they may differ in length and some are timed one by one.
+    unlike: Option<PieceKind>,
 }
 
 impl InPieces {
@@ -131,7 +164,7 @@ impl InPieces {
             number,
             words: plural(number, noun),
             largest: None,
-            sections: false,
+            unlike: None,
         }
     }
 
@@ -139,6 +172,15 @@ impl InPieces {
     fn excess(&self, k: u32) -> f64 {
         let largest = self.largest.map_or(0.0, |part| part * f64::from(k) - 1.0);
         excess(self.number, k).max(largest)
+    }
+}
+
+fn noun_of(kind: PieceKind) -> &'static str {
+    match kind {
+        PieceKind::Iterations => "iteration",
+        PieceKind::Chunks => "chunk",
+        PieceKind::Sections => "section",
+        PieceKind::Tasks => "task",
     }
 }
 
@@ -153,15 +195,10 @@ pub(crate) fn pieces_of(seen: &Seen<'_>) -> Option<InPieces> {
     for region in &regions {
         let pieces = region.work.pieces.iter();
         if let Some(most) = pieces.max_by(|a, b| a.share.total_cmp(&b.share)) {
-            let noun = match most.kind {
-                PieceKind::Iterations => "iteration",
-                PieceKind::Chunks => "chunk",
-                PieceKind::Sections => "section",
-                PieceKind::Tasks => "task",
-            };
+            let noun = noun_of(most.kind);
             return Some(InPieces {
                 largest: most.longest,
-                sections: most.kind == PieceKind::Sections,
+                unlike: Some(most.kind).filter(|kind| *kind != PieceKind::Iterations),
                 ..InPieces::equal(most.pieces, noun)
             });
         }
@@ -206,7 +243,7 @@ fn shares(region: &Region) -> InPieces {
         number,
         words: format!("{}{of}", plural(number, "share")),
         largest: Some(largest as f64 / all as f64),
-        sections: false,
+        unlike: None,
     }
 }
 
@@ -227,7 +264,7 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
     // Many pieces divide evenly enough. What lies inside a piece of a recursive region cannot be
     // divided anew, so unequal ones are part of it.
     let recursive = seen.region.recursive_pieces() == Some(pieces);
-    if !recursive && let Some(cause) = unlike_sections(seen, waited, &shares) {
+    if !recursive && let Some(cause) = unlike_pieces(seen, waited, &shares, most) {
         return Some((cause, waited.computing));
     }
     if shares.excess(most) < 0.1 && shares.excess(seen.team) < 0.1 && !recursive {
@@ -277,15 +314,21 @@ fn few_pieces(seen: &Seen<'_>, waited: &Waited) -> Option<(Cause, f64)> {
     Some((cause, cost))
 }
 
-/// Sections of which some take much longer than others: handed out one by one, equal ones would
-/// leave threads less to wait for.
-fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Option<Cause> {
+/// Sections, chunks or tasks of which one takes much longer than others, so that it bounds a team of
+/// `most` threads: handed out one by one, equal ones would leave threads less to wait for.
+fn unlike_pieces(seen: &Seen<'_>, waited: &Waited, shares: &InPieces, most: u32) -> Option<Cause> {
+    let kind = shares.unlike?;
     let [longest, mean] = longest_and_mean(seen, |share| share.states[State::Compute] as f64);
     let equal = mean * excess(shares.number, seen.team);
     let late = seen.team > 1 && waited.computing > 1.3 * equal + 0.1 * mean;
-    if !shares.sections || !(late || shares.largest.is_some()) {
+    let bounds = shares
+        .largest
+        .is_some_and(|part| part * f64::from(most) > 1.1);
+    // Of sections it is known that the program made them as they are.
+    if !(bounds || late && kind == PieceKind::Sections) {
         return None;
     }
+    let noun = noun_of(kind);
     let all = mean * seen.region.threads.len() as f64;
     let known = match shares.largest {
         Some(part) => format!(
@@ -307,11 +350,11 @@ fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Optio
             shares.words
         ),
         format!(
-            "Divide the longest section of {} into several, or make tasks or a loop of what it does: no team can be faster than it.",
+            "Divide the longest {noun} of {} into several, or make tasks or a loop of what it does, and begin it first: no team can be faster than it.",
             seen.place()
         ),
     );
-    "sections of unlike length".clone_into(&mut cause.title);
+    cause.title = format!("{noun}s of unlike length");
     Some(cause)
 }
 
@@ -323,13 +366,13 @@ fn unlike_sections(seen: &Seen<'_>, waited: &Waited, shares: &InPieces) -> Optio
 /// in the first share.
 fn evidence_of(seen: &Seen<'_>) -> ImbalanceEvidence {
     if seen.barriers() < 1.5 {
-        return imbalance_evidence(&seen.region.unevenness);
+        return ImbalanceEvidence::of_region(seen.region);
     }
     let regions = seen.input.analyses.iter();
     let mut all: Vec<_> = regions
         .filter_map(|one| one.region(&seen.region.key))
         .chain([seen.region])
-        .map(|region| (region.team_size_max, imbalance_evidence(&region.unevenness)))
+        .map(|region| (region.team_size_max, ImbalanceEvidence::of_region(region)))
         .filter(|(_, evidence)| *evidence != ImbalanceEvidence::Open)
         .collect();
     all.sort_by_key(|(team, _)| *team);
@@ -337,46 +380,11 @@ fn evidence_of(seen: &Seen<'_>) -> ImbalanceEvidence {
         .map_or(ImbalanceEvidence::Open, |(_, evidence)| *evidence)
 }
 
-/// Tasks that clauses have their creator run, so that no other thread finds any.
-fn undeferred(seen: &Seen<'_>, ns: f64) -> Option<Cause> {
-    let region = seen.region;
-    let deferred = region.tasks_run.checked_sub(region.tasks_undeferred)?;
-    // A task or two may be little of what that thread does.
-    let many = region.tasks_undeferred >= FEW_TASKS * u64::from(seen.team);
-    let own = |share: &ThreadShare| share.states[State::Compute];
-    let busiest = region.threads.iter().max_by_key(|share| own(share))?;
-    let others: u64 = region.threads.iter().map(own).sum::<u64>() - own(busiest);
-    // Where others compute as well, or there are loops, it may be something else that they wait for.
-    let alone = busiest.tasks_run == region.tasks_run
-        && region.loops == 0
-        && others as f64 <= LITTLE * own(busiest) as f64;
-    if !many || !alone || deferred >= u64::from(seen.team) {
-        return None;
-    }
-    let place = seen.place();
-    let mut cause = seen.cause(
-        Kind::SerialInRegion,
-        Basis::Counts,
-        ns,
-        format!(
-            "{} of {} were not deferred: the thread that met them ran them before it went on, as an if clause that is false or a final clause says, while the others waited",
-            count(region.tasks_undeferred),
-            plural(region.tasks_run, "task")
-        ),
-        format!(
-            "Let the if clause of the tasks in {place} be true (or final false) where they hold as much work as here, {}: a task pays from about a microsecond.",
-            duration(region.states.useful_ns() as f64 / (region.tasks_run as f64).max(1.0))
-        ),
-    );
-    "tasks that are not deferred".clone_into(&mut cause.title);
-    Some(cause)
-}
-
 /// One thread computes longer than the others.
 fn more_work(seen: &Seen<'_>, ns: f64) -> Cause {
     let region = seen.region;
     let place = seen.place();
-    if let Some(cause) = undeferred(seen, ns) {
+    if let Some(cause) = tasks::undeferred(seen, ns) {
         return cause;
     }
     let uneven = &region.unevenness;
@@ -488,6 +496,10 @@ fn longest_and_mean(seen: &Seen<'_>, of: impl Fn(&ThreadShare) -> f64) -> [f64; 
 /// What a construct that one thread alone runs may have to do with threads that wait: to be
 /// added to what is known, and the mend. Two threads often leave open which of the two it is.
 fn alone(seen: &Seen<'_>) -> (String, String) {
+    // What is waited for single constructs is known, and is a cause of its own.
+    if seen.region.single_wait_ns > 0 {
+        return Default::default();
+    }
     let lines = seen.region.lines.as_ref();
     let Some(name) = lines.and_then(serial_construct) else {
         return Default::default();

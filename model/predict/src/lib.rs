@@ -21,14 +21,8 @@ pub mod threads;
 pub mod validate;
 
 pub use ask::{AskError, Outcome, Question, ask};
-pub use recorded::{ImbalanceEvidence, MOST_THREADS, PredictError};
+pub use recorded::{ImbalanceEvidence, MOST_THREADS, PredictError, for_single};
 pub use threads::{
     Baseline, Dominating, Measured, Options, Point, Prediction, RegionPrediction, SCHEMA, Term,
     TermTime, Terms, VERSION, Validation, baselines, horizon, in_peace, measured, predict,
 };
-
-/// Which explanation of waits at barriers the threads of a region support.
-#[must_use]
-pub fn imbalance_evidence(unevenness: &fathomp_analysis::Unevenness) -> ImbalanceEvidence {
-    ImbalanceEvidence::of(unevenness)
-}

@@ -288,6 +288,12 @@ pub struct Region {
     /// Of these, tasks that a clause (`if`, `final`) had their creator run before it went on;
     /// not known, and 0, on other runtimes.
     pub tasks_undeferred: u64,
+    /// Of the tasks created, those that had to wait for others by their `depend` clauses; not
+    /// known, and 0, on other runtimes.
+    pub tasks_dependent: u64,
+    /// Time that threads waited at the end of `single` constructs whose blocks another one ran,
+    /// summed over threads; not known, and 0, on other runtimes.
+    pub single_wait_ns: u64,
     /// Critical sections entered and locks taken, whether waited for or not.
     pub mutexes_taken: u64,
     /// Times a thread waited, per state, summed over threads.

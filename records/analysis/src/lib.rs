@@ -43,6 +43,7 @@ mod timeline;
 mod trips;
 mod waits;
 mod work;
+mod work_counts;
 
 pub use analysis::{Options, analyse};
 pub use clauses::{Reductions, reductions, serial_construct};

@@ -15,6 +15,7 @@ use crate::time_accounting::pieces;
 use crate::time_accounting::{Part, Team, TimeAccount, WakeupDelay, member_times};
 use crate::waits;
 use crate::work;
+use crate::work_counts::WorkCounts;
 use fathomp_trace::dsm::DsmCounts;
 use fathomp_trace::model::Process;
 use fathomp_trace::record::Decider;
@@ -109,12 +110,7 @@ struct ThreadSum {
     thread_num: Option<Option<u32>>,
     /// Executions by floating-point environment.
     floats: BTreeMap<u8, u64>,
-    loops: u64,
-    chunks: u64,
-    iterations: u64,
-    tasks_created: u64,
-    tasks_run: u64,
-    tasks_undeferred: u64,
+    work: WorkCounts,
     counts: Counts,
     dsm: DsmCounts,
 }
@@ -234,14 +230,9 @@ fn add_parts(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>, process
             decided.wall_ns = decided.wall_ns.saturating_add(clock.span(part.length).0);
             decided.team_size_max = decided.team_size_max.max(size);
         }
-        thread.loops += u64::from(record.loops);
-        thread.chunks = thread.chunks.saturating_add(record.chunks);
-        thread.iterations = thread.iterations.saturating_add(record.iterations);
-        thread.tasks_created = thread.tasks_created.saturating_add(record.tasks_created);
-        thread.tasks_run = thread.tasks_run.saturating_add(record.tasks_run);
-        thread.tasks_undeferred = thread
-            .tasks_undeferred
-            .saturating_add(record.tasks_undeferred);
+        thread
+            .work
+            .add(&WorkCounts::of(record, clock.nanos_per_tick));
         thread.dsm += &record.dsm_counts();
     }
 }
@@ -381,8 +372,11 @@ fn add_gaps(sums: &mut BTreeMap<usize, Sum>, account: &TimeAccount<'_>, process:
         let thread = sum.threads.entry((process, index)).or_default();
         add_states(&mut thread.states, &gap.states);
         thread.instances = gap.stretches.len() as u64;
-        thread.tasks_created = thread.tasks_created.saturating_add(gap.tasks_created);
-        thread.tasks_run = thread.tasks_run.saturating_add(gap.tasks_run);
+        thread.work.add(&WorkCounts {
+            tasks_created: gap.tasks_created,
+            tasks_run: gap.tasks_run,
+            ..WorkCounts::default()
+        });
         thread.dsm += &gap.dsm;
         let times = to_times(&gap.states, clock);
         sum.inclusive += &times;
@@ -473,19 +467,13 @@ fn finish(
     let mut shared: Option<RegionDsm> = None;
     let mut threads = Vec::with_capacity(sum.threads.len());
     let phases = phases::of_threads(&sum.phases, sum.threads.keys());
-    let (mut loops, mut chunks, mut iterations) = (0_u64, 0_u64, 0_u64);
-    let (mut tasks_created, mut tasks_run, mut tasks_undeferred) = (0_u64, 0_u64, 0_u64);
+    let mut work = WorkCounts::default();
     for ((process, index), thread) in sum.threads {
         let source = &accounts[process].process;
         let times = to_times(&thread.states, &source.clock);
         states += &times;
         counts.add(&thread.counts);
-        loops += thread.loops;
-        chunks = thread.chunks.saturating_add(chunks);
-        iterations = thread.iterations.saturating_add(iterations);
-        tasks_created = thread.tasks_created.saturating_add(tasks_created);
-        tasks_run = thread.tasks_run.saturating_add(tasks_run);
-        tasks_undeferred = thread.tasks_undeferred.saturating_add(tasks_undeferred);
+        work.add(&thread.work);
         let node = source.threads[index].node.0;
         let own = in_cluster(source).then(|| Dsm::new(&thread.dsm, &source.clock));
         if let Some(own) = &own {
@@ -499,11 +487,11 @@ fn finish(
             thread_num: thread.thread_num.flatten(),
             instances: thread.instances,
             states: times,
-            loops: thread.loops,
-            chunks: thread.chunks,
-            iterations: thread.iterations,
-            tasks_created: thread.tasks_created,
-            tasks_run: thread.tasks_run,
+            loops: thread.work.loops,
+            chunks: thread.work.chunks,
+            iterations: thread.work.iterations,
+            tasks_created: thread.work.tasks_created,
+            tasks_run: thread.work.tasks_run,
             counts: thread.counts,
             floats: thread
                 .floats
@@ -569,14 +557,16 @@ fn finish(
         work: sum.work,
         unevenness: sum.uneven.finish(),
         efficiency,
-        loops,
-        chunks,
-        iterations,
+        loops: work.loops,
+        chunks: work.chunks,
+        iterations: work.iterations,
         trips: None,
         unknown_iterations: None,
-        tasks_created,
-        tasks_run,
-        tasks_undeferred,
+        tasks_created: work.tasks_created,
+        tasks_run: work.tasks_run,
+        tasks_undeferred: work.tasks_undeferred,
+        tasks_dependent: work.tasks_dependent,
+        single_wait_ns: work.single_wait_ns.round() as u64,
         mutexes_taken: sum.mutexes_taken,
         wait_counts: sum.waits,
         counts,

@@ -27,6 +27,14 @@ pub struct Work {
     pub iterations: u64,
     /// Chunks of it.
     pub chunks: u64,
+    /// The longest of these, 0 if it is not known.
+    pub longest_chunk_ns: u64,
+    /// Tasks created, of these some that wait for others, and tasks run.
+    pub tasks: [u64; 3],
+    /// The longest task run, 0 if it is not known.
+    pub longest_task_ns: u64,
+    /// What it waits at barriers behind `single` constructs that it does not run.
+    pub single_wait_ns: u64,
 }
 
 impl Work {
@@ -52,6 +60,13 @@ impl Work {
     pub fn dynamic(mut self, iterations: u64, chunks: u64) -> Self {
         self.iterations = iterations;
         self.chunks = chunks;
+        self
+    }
+
+    /// Creates so many tasks, of which so many wait for others, and runs so many.
+    #[must_use]
+    pub fn tasks(mut self, created: u64, dependent: u64, run: u64) -> Self {
+        self.tasks = [created, dependent, run];
         self
     }
 }
@@ -176,6 +191,7 @@ impl Script {
                     chunks: work.chunks,
                     begin: Ticks(begin),
                     end: Ticks(arrived),
+                    longest: Ticks(work.longest_chunk_ns),
                 }));
             }
             self.threads[index].push(Record::Instance(Instance {
@@ -194,6 +210,11 @@ impl Script {
                 loops: u32::from(work.chunks > 0),
                 chunks: work.chunks,
                 iterations: work.iterations,
+                tasks_created: work.tasks[0],
+                tasks_dependent: work.tasks[1],
+                tasks_run: work.tasks[2],
+                longest_task: Ticks(work.longest_task_ns),
+                single_wait: Ticks(work.single_wait_ns),
                 waits,
                 ..Instance::default()
             }));

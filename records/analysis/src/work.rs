@@ -31,10 +31,10 @@ const ALIKE: f64 = 0.5;
 /// Longer than equal pieces by this factor is a piece of unlike work.
 const UNLIKE: f64 = 1.3;
 
-/// Loops, or sections, of as many pieces.
+/// Loops, sections or tasks of as many pieces.
 #[derive(Default)]
 struct Loops {
-    /// Thread time in them.
+    /// Thread time in them; of tasks, in all of their executions.
     ns: f64,
     /// How many there were.
     times: u64,
@@ -48,9 +48,9 @@ struct Sum {
     /// Loops of so many pieces.
     loops: BTreeMap<(PieceKind, u64), Loops>,
     in_loops_ns: f64,
-    /// Executions by tasks run: number, and work of all threads.
-    tasks: BTreeMap<u64, (u64, f64)>,
-    /// Tasks do not tell how work was shared.
+    /// Executions by tasks run, with the work of all threads.
+    tasks: BTreeMap<u64, Loops>,
+    /// The number of tasks does not tell how work was shared.
     uneven_tasks: bool,
     work_ns: f64,
     /// Of the largest team: its size, the most members that had work, executions.
@@ -96,7 +96,13 @@ fn add_teams(sums: &mut HashMap<usize, Sum>, account: &TimeAccount<'_>) {
             .iter()
             .fold(0_u64, |tasks, (_, run)| tasks.saturating_add(*run));
         let seen = sum.tasks.entry(tasks).or_default();
-        (seen.0, seen.1) = (seen.0 + 1, seen.1 + all);
+        seen.times += 1;
+        seen.ns += all;
+        let timed = team
+            .members
+            .iter()
+            .map(|&member| account.parts[member].record.longest_task.0);
+        seen.longest_ns += timed.max().unwrap_or(0) as f64 * nanos;
         let each = all / tasks.max(1) as f64;
         let bound = ALIKE * each.max(all / members.len() as f64);
         let uneven = |(work, run): &(f64, u64)| (work - *run as f64 * each).abs() > bound;
@@ -168,7 +174,8 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, account: &TimeAccount<'_>) {
             one.ns += ns;
             // Chunks of guided loops are no pieces, and are not timed one by one.
             if pieces > 0 && share.kind != LoopKind::Guided {
-                one.longest_ns = one.longest_ns.max(ns / pieces as f64);
+                let timed = share.longest.0 as f64 * nanos;
+                one.longest_ns = one.longest_ns.max(ns / pieces as f64).max(timed);
             }
             *one.shares.entry(thread).or_default() += 1;
         }
@@ -196,30 +203,35 @@ fn add_loops(sums: &mut HashMap<usize, Sum>, account: &TimeAccount<'_>) {
     }
 }
 
+/// The part of the work in the longest piece, if that is more than what equal ones have.
+fn longer(all: &Loops, pieces: u64) -> Option<f64> {
+    let part = (all.longest_ns / all.ns.max(1.0)).min(1.0);
+    (part > UNLIKE / pieces.max(1) as f64 && pieces > 1).then_some(part)
+}
+
 impl Sum {
     fn finish(self) -> Work {
         let mut pieces: Vec<Pieces> = Vec::new();
         let work_ns = self.work_ns.max(1.0);
         if self.in_loops_ns >= MOST * work_ns {
-            pieces.extend(self.loops.iter().map(|(&(kind, pieces), loops)| {
-                Pieces {
-                    kind,
-                    pieces,
-                    times: loops.times,
-                    share: (loops.ns / self.in_loops_ns).min(1.0),
-                    longest: Some(loops.longest_ns / loops.ns.max(1.0))
-                        .filter(|part| *part > UNLIKE / pieces as f64),
-                }
+            pieces.extend(self.loops.iter().map(|(&(kind, pieces), loops)| Pieces {
+                kind,
+                pieces,
+                times: loops.times,
+                share: (loops.ns / self.in_loops_ns).min(1.0),
+                longest: longer(loops, pieces),
             }));
-        } else if !self.uneven_tasks && self.loops.is_empty() {
+        } else if self.loops.is_empty() {
             let some = self.tasks.iter().filter(|(tasks, _)| **tasks > 0);
-            pieces.extend(some.map(|(&tasks, &(times, ns))| Pieces {
+            let all = some.map(|(&tasks, one)| Pieces {
                 kind: PieceKind::Tasks,
                 pieces: tasks.min(MANY),
-                times,
-                share: (ns / work_ns).min(1.0),
-                longest: None,
-            }));
+                times: one.times,
+                share: (one.ns / work_ns).min(1.0),
+                longest: longer(one, tasks),
+            });
+            // Of unlike ones only the longest bounds how many threads help.
+            pieces.extend(all.filter(|one| !self.uneven_tasks || one.longest.is_some()));
         }
         pieces.retain(|one| one.pieces < MANY && one.share > 0.0);
         let (team, working, executions) = self.working;

@@ -180,6 +180,7 @@ fn events() -> Vec<(&'static str, Event)> {
             chunks: 10,
             begin: Ticks(end.0 - 1000),
             end,
+            longest: Ticks(0),
         });
     }
     fn counters_due(_: &Recorder, thread: &ThreadRecorder) {

@@ -169,18 +169,26 @@ pub(crate) mod frame {
     pub(crate) const DSM_MASK: usize = END + 1;
     /// [`DsmCount`](crate::dsm::DsmCount)s.
     pub(crate) const DSM: usize = DSM_MASK + 1;
+    /// Time waited for `single` constructs.
+    pub(crate) const SINGLE_WAIT: usize = 73;
+    /// Time in tasks that were timed, without their waits for others.
+    pub(crate) const TASK_TICKS: usize = 74;
+    /// The longest of these.
+    pub(crate) const LONGEST_TASK: usize = 75;
     /// Critical sections entered and locks taken.
     pub(crate) const MUTEXES: usize = 76;
     /// Set of values that the region was begun with; 0 if that is not known.
     pub(crate) const SET: usize = 77;
     /// Of the tasks run, those that a clause had their creator run at once.
     pub(crate) const TASKS_UNDEFERRED: usize = 78;
+    /// Of the tasks created, those that had to wait for others.
+    pub(crate) const TASKS_DEPENDENT: usize = 79;
     /// Words of a frame, whole cache lines.
     pub(crate) const WORDS: usize = 80;
 }
 
-const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::MUTEXES);
-const _: () = assert!(frame::TASKS_UNDEFERRED < frame::WORDS);
+const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::SINGLE_WAIT);
+const _: () = assert!(frame::TASKS_DEPENDENT < frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
 const _: () = assert!(header::LAPSES + crate::witness::Lapse::ALL.len() <= header::RUNTIME);

@@ -102,6 +102,14 @@ pub struct Instance {
     pub tasks_run: u64,
     /// Of these, tasks that a clause (`if`, `final`) had their creator run before it went on.
     pub tasks_undeferred: u64,
+    /// Of the tasks created, those that had to wait for others by their dependences.
+    pub tasks_dependent: u64,
+    /// The longest of the tasks run, without what ran inside it and without its waits for
+    /// others; 0 if more than [`PIECES_TIMED`] were run, or on other runtimes.
+    pub longest_task: Ticks,
+    /// Time this thread waited at barriers that it came to straight from `single` constructs whose
+    /// blocks another thread ran.
+    pub single_wait: Ticks,
     /// Times this thread waited, per state.
     pub waits: PerState<u32>,
     /// Critical sections this thread entered and locks it took, waited for or not.
@@ -235,6 +243,23 @@ pub enum LoopKind {
     Untold = 6,
 }
 
+impl LoopKind {
+    /// The kind with that number; none if there is no such kind.
+    #[must_use]
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        [
+            Self::Static,
+            Self::Dynamic,
+            Self::Guided,
+            Self::Sections,
+            Self::Taskloop,
+            Self::Untold,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == number)
+    }
+}
+
 /// A thread's share of one worksharing loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopShare {
@@ -256,7 +281,14 @@ pub struct LoopShare {
     pub begin: Ticks,
     /// When it had no more iterations to run.
     pub end: Ticks,
+    /// The longest of the chunks; 0 if it is not known, as when there were more than
+    /// [`PIECES_TIMED`].
+    pub longest: Ticks,
 }
+
+/// A thread times so many chunks of a loop, and tasks of an execution, one by one; if there are
+/// more, none of them holds a part of the work that bounds how many threads help.
+pub const PIECES_TIMED: u64 = 1024;
 
 /// What sharing memory between nodes cost a thread from one barrier of the nodes, or the begin
 /// of the region, to the next.

@@ -31,7 +31,7 @@ const DRY: u64 = 9;
 /// Words of an interval.
 pub(crate) const INTERVAL_WORDS: usize = 3;
 /// Words of a loop.
-pub(crate) const LOOP_WORDS: usize = 7;
+pub(crate) const LOOP_WORDS: usize = 8;
 /// Most words of a counter reading.
 pub(crate) const COUNTERS_WORDS: usize = 3 + 10;
 /// Most words of a phase.
@@ -120,6 +120,9 @@ pub(crate) struct InstanceHead {
     pub(crate) tasks_created: u64,
     pub(crate) tasks_run: u64,
     pub(crate) tasks_undeferred: u64,
+    pub(crate) tasks_dependent: u64,
+    pub(crate) longest_task: u64,
+    pub(crate) single_wait: u64,
     /// States that follow, one bit each.
     pub(crate) mask: u16,
     /// Executions and their time, if more than one.
@@ -138,7 +141,9 @@ const HAS_MERGED: u64 = 8;
 const HAS_DSM: u64 = 16;
 const HAS_MUTEXES: u64 = 32;
 const HAS_SET: u64 = 64;
-const HAS_UNDEFERRED: u64 = 128;
+/// Tasks not deferred (low half) and that wait for others (high half); the longest task; waits for
+/// `single` constructs.
+const HAS_EXTRA: u64 = 128;
 /// Floating-point environment (4 bits) and decider (4 bits), behind the flags.
 const TOLD_SHIFT: u64 = 8;
 
@@ -146,6 +151,7 @@ impl InstanceHead {
     #[inline(always)]
     fn flags(&self) -> u64 {
         let flag = |present: bool, flag: u64| if present { flag } else { 0 };
+        let tasks = self.tasks_undeferred | self.tasks_dependent | self.longest_task;
         flag(self.parent != 0, HAS_PARENT)
             | flag(self.chunks | self.iterations != 0, HAS_WORK)
             | flag(self.tasks_created | self.tasks_run != 0, HAS_TASKS)
@@ -153,15 +159,16 @@ impl InstanceHead {
             | flag(self.dsm != 0, HAS_DSM)
             | flag(self.mutexes != 0, HAS_MUTEXES)
             | flag(self.set != 0, HAS_SET)
-            | flag(self.tasks_undeferred != 0, HAS_UNDEFERRED)
+            | flag(tasks | self.single_wait != 0, HAS_EXTRA)
     }
 
     #[inline(always)]
     fn words_with(&self, flags: u64) -> usize {
         let optional = (flags & HAS_PARENT) as usize + (flags >> 1 & 7).count_ones() as usize * 2;
         let dsm = (flags & HAS_DSM) as usize / HAS_DSM as usize + self.dsm.count_ones() as usize;
-        let single = (flags & (HAS_MUTEXES | HAS_SET | HAS_UNDEFERRED)).count_ones() as usize;
-        7 + optional + self.mask.count_ones() as usize * 2 + dsm + single
+        let single = (flags & (HAS_MUTEXES | HAS_SET)).count_ones() as usize;
+        let extra = usize::from(flags & HAS_EXTRA != 0) * 3;
+        7 + optional + self.mask.count_ones() as usize * 2 + dsm + single + extra
     }
 
     /// Words this instance takes.
@@ -230,8 +237,12 @@ impl InstanceHead {
         if flags & HAS_SET != 0 {
             sink.put(self.set);
         }
-        if flags & HAS_UNDEFERRED != 0 {
-            sink.put(self.tasks_undeferred);
+        if flags & HAS_EXTRA != 0 {
+            let half = |tasks: u64| u32::try_from(tasks).unwrap_or(u32::MAX);
+            let (alone, after) = (half(self.tasks_undeferred), half(self.tasks_dependent));
+            sink.put(pair(alone, after));
+            sink.put(self.longest_task);
+            sink.put(self.single_wait);
         }
     }
 }
@@ -260,6 +271,9 @@ pub(crate) fn write_instance(sink: &mut impl Sink, instance: &Instance) {
         tasks_created: instance.tasks_created,
         tasks_run: instance.tasks_run,
         tasks_undeferred: instance.tasks_undeferred,
+        tasks_dependent: instance.tasks_dependent,
+        longest_task: instance.longest_task.0,
+        single_wait: instance.single_wait.0,
         mask,
         merged: (instance.merged > 1).then_some((instance.merged, instance.busy.0)),
         dsm: instance.dsm_counts().mask(),
@@ -298,6 +312,7 @@ pub(crate) fn write_loop(sink: &mut impl Sink, share: &LoopShare) {
     sink.put(share.chunk);
     sink.put(share.iterations);
     sink.put(share.chunks);
+    sink.put(share.longest.0);
 }
 
 /// Writes a counter reading; counts of zero take no space.
@@ -477,8 +492,13 @@ impl Body<'_> {
         if flags & HAS_SET != 0 {
             decoded.set = next()?;
         }
-        if flags & HAS_UNDEFERRED != 0 {
-            decoded.tasks_undeferred = next()?;
+        if flags & HAS_EXTRA != 0 {
+            let both = next()?;
+            decoded.tasks_undeferred = both & u64::from(u32::MAX);
+            decoded.tasks_dependent = both >> 32;
+            // Recordings of earlier versions end here.
+            decoded.longest_task = Ticks(next().unwrap_or(0));
+            decoded.single_wait = Ticks(next().unwrap_or(0));
         }
         Ok(decoded)
     }
@@ -498,13 +518,15 @@ impl Body<'_> {
         Ok(LoopShare {
             site: SiteId(high(self.first)),
             instance: InstanceId(self.at(0)?),
-            kind: loop_kind((self.first >> 16) as u8).ok_or(Malformed)?,
+            kind: LoopKind::from_number((self.first >> 16) as u8).ok_or(Malformed)?,
             ordered: self.first >> 24 & 1 != 0,
             begin: Ticks(begin),
             end: Ticks(begin.saturating_add(self.at(2)?)),
             chunk: self.at(3)?,
             iterations: self.at(4)?,
             chunks: self.at(5)?,
+            // Recordings of earlier versions end here.
+            longest: Ticks(self.at(6).unwrap_or(0)),
         })
     }
 
@@ -563,19 +585,6 @@ fn dsm_counts(
         }
     }
     Ok(counts)
-}
-
-fn loop_kind(number: u8) -> Option<LoopKind> {
-    [
-        LoopKind::Static,
-        LoopKind::Dynamic,
-        LoopKind::Guided,
-        LoopKind::Sections,
-        LoopKind::Taskloop,
-        LoopKind::Untold,
-    ]
-    .into_iter()
-    .find(|&kind| kind as u8 == number)
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ fn everything_said_is_read_back() {
         chunks: 2,
         begin: fork,
         end: now(),
+        longest: Ticks(0),
     };
     thread.chunks(1, 20);
     thread.chunks(1, 10);
@@ -502,4 +503,62 @@ fn a_child_of_a_fork_gets_a_file_of_its_own() {
     child.finish();
     place.drain();
     assert_eq!(place.read().processes.len(), 2);
+}
+
+/// Keeps the processor for so many microseconds.
+fn work(us: u64) {
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < std::time::Duration::from_micros(us) {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn the_longest_task_is_told_without_what_ran_inside_it_and_without_its_waits() {
+    let place = Place::new();
+    let recorder = Recorder::open(place.settings(), "a runtime").unwrap();
+    let site = region(recorder, 5);
+    let thread = recorder.attach().unwrap();
+    let start = Start {
+        site,
+        instance: recorder.next_instance(),
+        team_size: 2,
+        level: 1,
+        fork: now(),
+        ..Start::default()
+    };
+    thread.begin(&start);
+    let begin = now();
+    let outer = thread.task_begins().unwrap();
+    work(200);
+    let inner = thread.task_begins().unwrap();
+    work(300);
+    thread.task_ends(inner);
+    let waits = now();
+    work(100);
+    let waited = now().since(waits).0;
+    thread.wait(State::TaskWait, waits, waits + Ticks(waited));
+    thread.task_ends(outer);
+    let all = now().since(begin).0;
+    // Two waits behind single constructs: one straight, one after something else.
+    for (after, ticks) in [(0, 7_000), (1 << 30, 9_000)] {
+        let met = now();
+        thread.single_lost();
+        let from = Ticks(met.0 + after);
+        thread.wait(State::ExplicitBarrier, from, from + Ticks(ticks));
+    }
+    thread.end();
+    recorder.detach(thread);
+    recorder.finish();
+    place.drain();
+    let recording = place.read();
+    let [read] = &executions(&recording, site)[..] else {
+        panic!("{:?}", recording.problems);
+    };
+    assert_eq!(read.tasks_run, 2);
+    assert_eq!(read.single_wait, Ticks(7_000));
+    let us = |us: u64| (us as f64 * 1e3 / recording.processes[0].clock.nanos_per_tick) as u64;
+    let longest = read.longest_task.0;
+    assert!(longest >= us(295), "{longest} of {all}");
+    assert!(longest + waited + us(195) <= all, "{longest} of {all}");
 }

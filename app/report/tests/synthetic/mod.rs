@@ -221,6 +221,8 @@ impl Model {
             tasks_created: 0,
             tasks_run: 0,
             tasks_undeferred: 0,
+            tasks_dependent: 0,
+            single_wait_ns: 0,
             wait_counts: BTreeMap::from([(
                 State::ImplicitBarrier,
                 self.instances * u64::from(threads),

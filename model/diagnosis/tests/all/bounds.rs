@@ -70,6 +70,33 @@ fn shared_lines_cost_no_more_than_the_region_lost() {
     assert!(causes.iter().all(|one| one.kind != Kind::FalseSharing));
 }
 
+#[test]
+fn a_line_that_costs_next_to_nothing_is_not_named_before_the_dear_one() {
+    let passed_once = SharedLine {
+        name: "g".to_owned(),
+        phases: 1,
+        accesses: 4_000,
+        est_cost_ns: None,
+        ..line()
+    };
+    let all_the_time = SharedLine {
+        kind: fathomp_shared_lines::Kind::True,
+        name: "reference counts".to_owned(),
+        phases: 88,
+        ..line()
+    };
+    let found = Findings {
+        threads: 2,
+        lines: vec![passed_once, all_the_time],
+        ..Findings::default()
+    };
+    let one = regions(&[Work::compute(10_000_000)], 5);
+    let two = regions(&[Work::compute(20_000_000), Work::compute(20_000_000)], 5);
+    let causes = causes(&[one, two], Some(&found));
+    assert_eq!(causes[0].title, "threads share reference counts");
+    assert!(causes.iter().all(|one| one.kind != Kind::FalseSharing));
+}
+
 /// Threads that wait for each other at the end of a region alone.
 fn ending(work_ns: u64, barrier_ns: u64) -> Vec<Cause> {
     let work = || Work::compute(work_ns).and(State::ImplicitBarrier, barrier_ns);

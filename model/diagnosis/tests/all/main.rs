@@ -1,7 +1,9 @@
 //! Causes that are known, and sentences about any.
 
+mod between;
 mod bounds;
 mod busy;
 mod known;
 mod library;
 mod sentences;
+mod tasks;

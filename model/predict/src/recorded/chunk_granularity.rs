@@ -36,6 +36,17 @@ impl ChunkGranularity {
         granularity
     }
 
+    /// The same, with the longest pieces as short as either of two runs saw them: what else a
+    /// machine does makes some of them longer.
+    pub(crate) fn with_shortest_of(mut self, other: &Self) -> Self {
+        for (group, before) in self.groups.iter_mut().zip(other.groups) {
+            if group.0 == before.0 && before.2 > 0.0 {
+                group.2 = group.2.min(before.2);
+            }
+        }
+        self
+    }
+
     /// Nothing is known.
     pub(crate) fn is_unknown(&self) -> bool {
         self.groups.iter().all(|(_, share, _)| *share <= 0.0)
@@ -43,6 +54,12 @@ impl ChunkGranularity {
 
     /// What the busiest of `k` threads has more than the mean, as a fraction of it.
     pub(crate) fn excess(&self, k: f64) -> f64 {
+        self.excess_of(k, 1.0)
+    }
+
+    /// The same where only the part `waited` of what equal pieces would cost is waited: some are
+    /// shorter than others. The longest piece takes its time whatever the others do.
+    pub(crate) fn excess_of(&self, k: f64, waited: f64) -> f64 {
         let k = k.round().max(1.0);
         let known = self
             .groups
@@ -50,7 +67,8 @@ impl ChunkGranularity {
             .filter(|(n, share, _)| *n >= 1.0 && *share > 0.0);
         known
             .map(|(n, share, longest)| {
-                share * (((n / k).ceil() * k / n).max(longest * k) - 1.0).max(0.0)
+                let equal = ((n / k).ceil() * k / n - 1.0).max(0.0);
+                share * (waited * equal).max(longest * k - 1.0)
             })
             .sum()
     }
@@ -105,6 +123,28 @@ mod tests {
             let time = (1.0 + granularity.excess(k)) / k;
             assert!((time - 4.0 / 6.0).abs() < 1e-12, "{k}: {time}");
         }
+    }
+
+    #[test]
+    fn the_longest_piece_bounds_a_team_although_nobody_waits_for_equal_ones() {
+        let of = |longest| {
+            ChunkGranularity::of(&Work {
+                pieces: vec![Pieces {
+                    kind: PieceKind::Tasks,
+                    pieces: 31,
+                    times: 1,
+                    share: 1.0,
+                    longest: Some(longest),
+                }],
+                ..Work::default()
+            })
+        };
+        let time = |one: ChunkGranularity, k: f64| (1.0 + one.excess_of(k, 0.0)) / k;
+        assert!((time(of(0.4), 8.0) - 0.4).abs() < 1e-12);
+        assert!((time(of(0.4), 2.0) - 0.5).abs() < 1e-12);
+        // Of two runs, the one in which it was shorter counts.
+        let both = of(0.5).with_shortest_of(&of(0.4));
+        assert!((time(both, 8.0) - 0.4).abs() < 1e-12);
     }
 
     #[test]

@@ -15,7 +15,7 @@
 //! Two threads of which thread 0 is always the longest can be either (a
 //! triangle that begins with its long rows): that stays open.
 
-use fathomp_analysis::Unevenness;
+use fathomp_analysis::{Region, State, Unevenness};
 
 /// Which explanation of waits at barriers the threads of a region support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,20 @@ const RANDOM: f64 = 0.5;
 /// Executions from which on a pattern is more than chance.
 const ENOUGH: u64 = 6;
 
+/// Waits for `single` constructs are serial code, and the rest does not matter, from this part of
+/// all waits at barriers on.
+const MOSTLY: f64 = 0.5;
+
 impl ImbalanceEvidence {
+    /// What the threads of a region say.
+    #[must_use]
+    pub fn of_region(region: &Region) -> Self {
+        match for_single(region) >= MOSTLY {
+            true => Self::Serial,
+            false => Self::of(&region.unevenness),
+        }
+    }
+
     pub(crate) fn of(seen: &Unevenness) -> Self {
         let longest = seen.longest_ns;
         let excess = seen.excess_ns;
@@ -91,6 +104,18 @@ impl ImbalanceEvidence {
             _ => Self::Open,
         }
     }
+}
+
+/// Which part of the waits at a region's barriers was for `single` constructs, from 0 to 1. Where
+/// there are tasks, the thread that makes them is not alone at work.
+#[must_use]
+pub fn for_single(region: &Region) -> f64 {
+    let barriers = [State::ExplicitBarrier, State::ImplicitBarrier];
+    let waited: u64 = barriers.iter().map(|state| region.states[*state]).sum();
+    if region.tasks_created > 0 || waited == 0 {
+        return 0.0;
+    }
+    (region.single_wait_ns as f64 / waited as f64).min(1.0)
 }
 
 #[cfg(test)]

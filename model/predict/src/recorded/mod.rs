@@ -8,6 +8,6 @@ mod runs;
 
 pub(crate) use chunk_granularity::ChunkGranularity;
 pub use error::{MOST_THREADS, PredictError};
-pub use imbalance_evidence::ImbalanceEvidence;
+pub use imbalance_evidence::{ImbalanceEvidence, for_single};
 pub(crate) use observed::Observed;
 pub(crate) use runs::{Group, Runs, threads_of};

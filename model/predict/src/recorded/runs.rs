@@ -439,7 +439,7 @@ fn observe(analysis: &Analysis, region: &Region, crowd: bool) -> Observed {
         barriers: executions + explicit / team,
         chunks: region.chunks as f64,
         noise: scatter.clamp(0.002, 0.2),
-        evidence: ImbalanceEvidence::of(&region.unevenness),
+        evidence: ImbalanceEvidence::of_region(region),
         granularity: ChunkGranularity::of(&region.work),
     }
 }

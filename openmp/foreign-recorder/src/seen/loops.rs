@@ -7,7 +7,8 @@ use super::region::Loop;
 use super::thread::Thread;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
-use fathomp_trace::record::{LoopKind, LoopShare};
+use fathomp_trace::record::{LoopKind, LoopShare, PIECES_TIMED};
+use fathomp_types::Ticks;
 
 /// One question for iterations in so many is timed.
 const SAMPLE: u32 = 16;
@@ -41,6 +42,7 @@ impl Thread {
                     chunks: 0,
                     begin,
                     end: begin,
+                    longest: Ticks(0),
                 },
                 step: wanted.step,
                 iterations_known: false,
@@ -72,6 +74,14 @@ impl Thread {
         let _event = Event::of(&self.events);
         self.in_part(|part| {
             if let Some(open) = &mut part.open {
+                if open.share.chunks <= PIECES_TIMED {
+                    // The chunk before is over; so far, the share ends there.
+                    let at = now();
+                    if open.share.chunks > 0 {
+                        open.share.longest = open.share.longest.max(at.since(open.share.end));
+                    }
+                    open.share.end = at;
+                }
                 open.share.chunks += 1;
                 open.share.iterations += count(first, end, open.step);
                 open.iterations_known = true;
@@ -104,8 +114,17 @@ impl Thread {
         if open.iterations_known {
             recorder.chunks(open.share.chunks, open.share.iterations);
         }
+        let end = now();
+        let longest = match (open.share.kind, open.share.chunks) {
+            (LoopKind::Dynamic | LoopKind::Sections, 1..=PIECES_TIMED) => {
+                open.share.longest.max(end.since(open.share.end))
+            }
+            // Chunks of other kinds are no pieces, or are not asked for one by one.
+            _ => Ticks(0),
+        };
         recorder.loop_done(&LoopShare {
-            end: now(),
+            end,
+            longest,
             ..open.share
         });
     }

@@ -35,9 +35,9 @@ pub(crate) use paging::introduce;
 pub(crate) use region::{AtEnd, Decider, Encounter, Met, Region, Watched};
 pub use tasks::hears_each_task;
 pub(crate) use tasks::{
-    awaits, creates, creates_tasks, discards, fulfils, included_begins, included_ends,
-    included_has_begun, includes, meanwhile, program_runs, returns_to, takes_task, task_begins,
-    task_ends,
+    awaits, creates, creates_tasks, depends, discards, fulfils, included_begins, included_ends,
+    included_has_begun, includes, leaves_task, meanwhile, program_runs, returns_to, single,
+    takes_task, task_begins, task_ends,
 };
 pub(crate) use words::TaskEnd;
 pub use words::{Announced, Cancelled, Cancels, Divided, Severity};
@@ -46,7 +46,7 @@ pub use recording::threads_set;
 pub(crate) use recording::{fixed_loop, mutex_taken, one_more_part};
 pub(crate) use tool::{
     Before, adopts, call_region, call_task, call_team, doacross_posts, doacross_waited, end_is_due,
-    group_begins, group_ends, league, look_at_end as looks_for_end, program_calls, single,
+    group_begins, group_ends, league, look_at_end as looks_for_end, program_calls,
     thread_begins as worker_begins, thread_ends as worker_ends, thread_leaves as leaves_program,
     wait_depend, yields,
 };

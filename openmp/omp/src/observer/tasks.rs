@@ -1,6 +1,6 @@
 //! Explicit tasks.
 
-use super::recording::{self, Sample};
+use super::recording::{self, Sample, Timed};
 use super::tool::{Before, tool};
 use super::words::TaskEnd;
 use crate::tap;
@@ -29,6 +29,25 @@ pub(crate) fn creates(
         if let Some(tool) = tool() {
             tool.creates(member, family, waits, is_final, depends_on);
         }
+    }
+}
+
+/// `member` meets a `single` construct, whose block it runs or does not.
+#[inline]
+pub(crate) fn single(member: &'static Member, runs: bool) {
+    if !runs && WATCH.is_on() {
+        recording::loses_single(member);
+    }
+    if let Some(tool) = tool() {
+        tool.single(member, runs);
+    }
+}
+
+/// The task that `member` made last has to wait for others by its dependences.
+#[inline]
+pub(crate) fn depends(member: &'static Member) {
+    if WATCH.is_on() {
+        recording::depends(member);
     }
 }
 
@@ -94,11 +113,21 @@ pub(crate) fn included_ends(
     }
 }
 
-/// `member` takes a task that was queued, or its part of a loop of tasks.
+/// `member` takes a task that was queued, or its part of a loop of tasks. When it is through,
+/// [`leaves_task`] is to be told.
 #[inline]
-pub(crate) fn takes_task(member: &'static Member) {
-    if WATCH.is_on() {
-        recording::takes_task(member);
+pub(crate) fn takes_task(member: &'static Member) -> Option<Timed> {
+    match WATCH.is_on() {
+        false => None,
+        true => recording::takes_task(member),
+    }
+}
+
+/// That task is over, or its thread is through with it.
+#[inline]
+pub(crate) fn leaves_task(taken: Option<Timed>) {
+    if let Some(timed) = taken {
+        recording::leaves_task(timed);
     }
 }
 

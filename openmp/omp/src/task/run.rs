@@ -14,8 +14,9 @@ use std::sync::atomic::Ordering;
 #[inline]
 pub(super) fn while_waiting(member: &'static Member, task: &'static Task) {
     meanwhile(member, || {
-        observer::takes_task(member);
+        let taken = observer::takes_task(member);
         run(member, task);
+        observer::leaves_task(taken);
     });
 }
 

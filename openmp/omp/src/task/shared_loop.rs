@@ -216,7 +216,7 @@ impl Runner {
         let Some(function) = self.function else {
             return;
         };
-        observer::takes_task(member);
+        let taken = observer::takes_task(member);
         let (task, traits) = match self.block {
             Some(block) => block,
             None => self.begin(),
@@ -225,6 +225,7 @@ impl Runner {
         let (from, to) = piece.bounds(self.start, self.step, self.end);
         task.set_head(&[from, to]);
         run::in_environment(member, team, leading, || function.call(task.data()));
+        observer::leaves_task(taken);
         if task.traits() != traits || task.children.is_in_use() {
             // Its descendants need it, or there is more to be done at its end.
             self.block = None;

@@ -301,6 +301,7 @@ pub fn create_special(
         let awaits = observer::hears_each_task().then_some(&tell as Awaits<'_, Task>);
         parent.with_scope(|scope| scope.add(&node, dependences, awaits));
         if !node.seal() {
+            observer::depends(member);
             return;
         }
     }
@@ -333,8 +334,9 @@ const PATIENCE_WITH_CHILDREN: u32 = 256;
 
 /// Runs a task that is counted although its creator waits for it.
 fn run_now(member: &'static Member, task: &'static Task) {
-    observer::takes_task(member);
+    let taken = observer::takes_task(member);
     run::run(member, task);
+    observer::leaves_task(taken);
 }
 
 /// A task that is counted, and has its arguments, but is not queued: others run its work piece by

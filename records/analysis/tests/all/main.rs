@@ -4,4 +4,5 @@
 mod accounts;
 mod odd;
 mod phases;
+mod pieces;
 mod variables;

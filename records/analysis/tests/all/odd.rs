@@ -279,6 +279,9 @@ fn any_record() -> impl Strategy<Value = Record> {
                 tasks_created: chunks,
                 tasks_run: iterations,
                 tasks_undeferred: 0,
+                tasks_dependent: 0,
+                single_wait: Ticks(0),
+                longest_task: Ticks(0),
                 waits: PerState([merged; State::COUNT]),
                 mutexes: chunks,
                 dsm: Some(Box::new(DsmCounts([chunks; DsmCount::COUNT]))),
@@ -306,6 +309,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             chunks: n,
             begin,
             end,
+            longest: Ticks(0),
         })
     });
     let counters = (tick(), tick(), 0..6_u32, any::<u64>()).prop_map(|(since, at, site, n)| {

@@ -2,7 +2,7 @@
 
 use crate::record::{CounterReading, Counters, Decider, Instance, Record};
 use crate::state::State;
-use fathomp_types::{SiteId, ThreadId};
+use fathomp_types::{SiteId, ThreadId, Ticks};
 use std::collections::BTreeMap;
 
 /// Sums that are kept at a time; a program with more regions than that loses
@@ -124,6 +124,9 @@ fn absorb(sum: &mut Instance, other: &Instance) {
     sum.tasks_created = sum.tasks_created.saturating_add(other.tasks_created);
     sum.tasks_run = sum.tasks_run.saturating_add(other.tasks_run);
     sum.tasks_undeferred = sum.tasks_undeferred.saturating_add(other.tasks_undeferred);
+    sum.longest_task = Ticks(0);
+    sum.single_wait += other.single_wait;
+    sum.tasks_dependent = sum.tasks_dependent.saturating_add(other.tasks_dependent);
     sum.mutexes = sum.mutexes.saturating_add(other.mutexes);
     if let Some(more) = &other.dsm {
         *sum.dsm.get_or_insert_default().as_mut() += more;

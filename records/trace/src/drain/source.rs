@@ -228,6 +228,8 @@ impl Source {
             tasks_created: read(frame::TASKS_CREATED),
             tasks_run: read(frame::TASKS_RUN),
             tasks_undeferred: read(frame::TASKS_UNDEFERRED),
+            tasks_dependent: read(frame::TASKS_DEPENDENT),
+            single_wait: Ticks(read(frame::SINGLE_WAIT)),
             mutexes: read(frame::MUTEXES),
             set: read(frame::SET),
             ..Instance::default()

@@ -44,10 +44,14 @@ pub(super) fn add(thread: &ThreadRecorder, from: &Frame, end: Ticks) -> bool {
             frame::TASKS_CREATED,
             frame::TASKS_RUN,
             frame::TASKS_UNDEFERRED,
+            frame::TASKS_DEPENDENT,
+            frame::SINGLE_WAIT,
             frame::MUTEXES,
         ] {
             to[word].add(from[word].get());
         }
+        // Which task was the longest is known of single executions.
+        to[frame::LONGEST_TASK].set(0);
         let (have, new) = (to[frame::MASK].get(), from[frame::MASK].get());
         for state in (0..State::RECORDED).filter(|state| new & 1 << state != 0) {
             for word in [frame::TICKS + state, frame::WAITS + state] {

@@ -2,6 +2,7 @@
 
 use crate::dsm::DsmCount;
 use crate::layout::{frame, slot};
+use crate::record::PIECES_TIMED;
 use crate::state::State;
 use crate::wire::InstanceHead;
 use fathomp_ring::Word;
@@ -27,6 +28,10 @@ pub(super) fn clear(frame: &[AtomicU64; frame::WORDS]) {
     frame[frame::TASKS_CREATED].set(0);
     frame[frame::TASKS_RUN].set(0);
     frame[frame::TASKS_UNDEFERRED].set(0);
+    frame[frame::TASKS_DEPENDENT].set(0);
+    frame[frame::SINGLE_WAIT].set(0);
+    frame[frame::TASK_TICKS].set(0);
+    frame[frame::LONGEST_TASK].set(0);
     frame[frame::MUTEXES].set(0);
 }
 
@@ -67,6 +72,12 @@ pub(crate) fn head_of(
         tasks_created: frame[frame::TASKS_CREATED].get(),
         tasks_run: frame[frame::TASKS_RUN].get(),
         tasks_undeferred: frame[frame::TASKS_UNDEFERRED].get(),
+        tasks_dependent: frame[frame::TASKS_DEPENDENT].get(),
+        longest_task: match frame[frame::TASKS_RUN].get() {
+            0..=PIECES_TIMED => frame[frame::LONGEST_TASK].get(),
+            _ => 0,
+        },
+        single_wait: frame[frame::SINGLE_WAIT].get(),
         mask: frame[frame::MASK].get() as u16 & STATES,
         merged,
         dsm: frame[frame::DSM_MASK].get() & COUNTS,

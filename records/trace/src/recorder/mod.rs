@@ -17,7 +17,7 @@ mod thread;
 
 pub use asleep::asleep;
 pub use start::Start;
-pub use thread::ThreadRecorder;
+pub use thread::{TaskBegin, ThreadRecorder};
 
 use crate::layout::{FORMAT, Geometry, header};
 use crate::live;

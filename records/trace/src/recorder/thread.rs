@@ -1,6 +1,9 @@
 //! What one thread says.
 
 mod room;
+mod tasks;
+
+pub use tasks::TaskBegin;
 
 use super::Recorder;
 use super::asleep;
@@ -55,6 +58,9 @@ struct Private {
     limit: AtomicU64,
     /// When the ring last failed to grow, in ticks.
     stunted: AtomicU64,
+    /// When the thread met a `single` construct whose block another one runs; 0 after the next
+    /// barrier.
+    single_lost: AtomicU64,
     /// Shortest wait that gets a record, in ticks.
     interval_min: AtomicU64,
     /// Time between counter readings, in ticks.
@@ -222,6 +228,9 @@ impl ThreadRecorder {
         let ticks = end.since(begin).0;
         let frame = self.innermost();
         self.accumulate(frame, state, ticks, 1);
+        if matches!(state, State::ExplicitBarrier | State::ImplicitBarrier) {
+            self.wait_for_single(frame, begin, ticks);
+        }
         self.slot[slot::LAST].set(end.0);
         if ticks >= self.own.interval_min.get() {
             let interval = Interval {
@@ -235,6 +244,27 @@ impl ThreadRecorder {
             });
         }
         self.sample_counters();
+    }
+
+    /// Another thread runs the block of a `single` construct that this one met.
+    #[inline]
+    pub fn single_lost(&self) {
+        self.own.single_lost.set(now().0);
+    }
+
+    /// A barrier to which the thread came straight from a `single` construct is that construct's
+    /// own, and what it waits there for is the thread that runs the block.
+    #[inline]
+    fn wait_for_single(&self, frame: &[AtomicU64; frame::WORDS], begin: Ticks, ticks: u64) {
+        /// Who does anything in between takes longer.
+        const STRAIGHT_US: f64 = 2.0;
+        let lost = self.own.single_lost.get();
+        if lost != 0 {
+            self.own.single_lost.set(0);
+            if begin.since(Ticks(lost)).0 <= self.recorder.ticks(STRAIGHT_US) {
+                frame[frame::SINGLE_WAIT].add(ticks);
+            }
+        }
     }
 
     /// The runtime itself worked from `begin` to `end`; counted `weight` times
@@ -260,34 +290,10 @@ impl ThreadRecorder {
         frame[frame::ITERATIONS].add(iterations);
     }
 
-    /// The thread created an explicit task.
-    #[inline]
-    pub fn task_created(&self) {
-        self.innermost()[frame::TASKS_CREATED].add(1);
-    }
-
-    /// The thread created so many explicit tasks.
-    #[inline]
-    pub fn tasks_created(&self, count: u64) {
-        self.innermost()[frame::TASKS_CREATED].add(count);
-    }
-
     /// The thread entered a critical section or took a lock.
     #[inline]
     pub fn mutex_taken(&self) {
         self.innermost()[frame::MUTEXES].add(1);
-    }
-
-    /// The thread ran an explicit task.
-    #[inline]
-    pub fn task_run(&self) {
-        self.innermost()[frame::TASKS_RUN].add(1);
-    }
-
-    /// The task that the thread runs next is not deferred, since a clause says so.
-    #[inline]
-    pub fn task_undeferred(&self) {
-        self.innermost()[frame::TASKS_UNDEFERRED].add(1);
     }
 
     /// Sharing memory between nodes has cost the thread this until `at`. Time in faults and in

@@ -30,6 +30,9 @@ prop_compose! {
             tasks_created: u64::from(numbers[8] % 2),
             tasks_run: u64::from(numbers[9] % 2),
             tasks_undeferred: u64::from(numbers[9] / 2 % 2),
+            tasks_dependent: u64::from(numbers[8] / 2 % 2 * 700),
+            single_wait: Ticks(u64::from(numbers[8] / 8 % 2) << 20),
+            longest_task: Ticks(u64::from(numbers[8] / 4 % 2) << 40),
             set: u64::from(numbers[10] % 3) << 48,
             decider: Decider::from_number((numbers[11] % 11) as u8),
             floats: (numbers[11] >> 8 & 0xf) as u8,
@@ -61,13 +64,14 @@ fn other() -> impl Strategy<Value = Record> {
             let share = Record::Loop(LoopShare {
                 site,
                 instance: InstanceId(number),
-                kind: loop_kind(kind).unwrap_or(LoopKind::Static),
+                kind: LoopKind::from_number(kind).unwrap_or(LoopKind::Static),
                 ordered: number % 2 == 0,
                 chunk: number % 7,
                 iterations: number,
                 chunks: number % 5,
                 begin: Ticks(begin),
                 end,
+                longest: Ticks(0),
             });
             let reading = Record::Counters(CounterReading {
                 since: Ticks(begin),

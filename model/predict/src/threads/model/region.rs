@@ -248,9 +248,10 @@ impl RegionModel {
             chunks: o.chunks,
         };
         let observed = || points.iter().map(|(_, o)| o);
-        let granularity = observed()
-            .map(|o| o.granularity)
-            .rfind(|granularity| !granularity.is_unknown())
+        let known = observed().map(|o| o.granularity);
+        let granularity = known
+            .filter(|granularity| !granularity.is_unknown())
+            .reduce(|before, one| one.with_shortest_of(&before))
             .unwrap_or_default();
         let granular = seen(&granularity, points);
         let mut fit = |shapes: &dyn Fn(&Observed) -> Vec<f64>,
@@ -273,7 +274,7 @@ impl RegionModel {
         let waiting = fit(
             &|o| waiting_shapes(o.team),
             &|o| {
-                let uneven = granular * o.work * granularity.excess(o.team);
+                let uneven = o.work * granularity.excess_of(o.team, granular);
                 (o.waiting - uneven - barrier_cost(o.barriers, o.team, setting)).max(0.0)
             },
             &waiting_priors(points),
@@ -457,7 +458,7 @@ impl RegionModel {
         );
         set(
             Term::Pieces,
-            self.granular * together * self.granularity.excess(k),
+            together * self.granularity.excess_of(k, self.granular),
         );
         set(Term::Blocked, dot(&self.blocked, &transfer_shapes(k)));
         set(Term::Oversubscription, self.ready);

@@ -1,11 +1,12 @@
 //! What a recording learns about loops.
 
+use super::tally::Tally;
 use crate::recorded::recorder;
 use crate::team::Member;
 use crate::worksharing::{Dealing, Loop};
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::now;
-use fathomp_trace::record::{LoopKind, LoopShare};
+use fathomp_trace::record::{LoopKind, LoopShare, PIECES_TIMED};
 use fathomp_types::{InstanceId, SiteId, Ticks};
 use std::sync::atomic::Ordering;
 
@@ -41,6 +42,7 @@ pub(super) fn begin(member: &'static Member, wanted: &Loop) {
     tally.iterations.set(0);
     tally.chunks.set(0);
     tally.begin.set(now().0);
+    tally.longest.set(0);
     member.share.recorded.set(1);
 }
 
@@ -52,6 +54,7 @@ pub(crate) fn next(member: &'static Member) -> Option<(u64, u64)> {
         return cursor.hand_out(member);
     };
     let tally = &cursor.tally;
+    time_chunk(tally);
     let countdown = tally.countdown.get();
     let chunk = if countdown == 0 {
         tally.countdown.set(SAMPLE - 1);
@@ -67,6 +70,20 @@ pub(crate) fn next(member: &'static Member) -> Option<(u64, u64)> {
     tally.chunks.set(tally.chunks.get() + 1);
     tally.iterations.set(tally.iterations.get() + (to - from));
     Some(cursor.iterations().bounds(from, to))
+}
+
+/// A chunk is over, or the first is asked for. Chunks are timed one by one while they are few.
+#[inline]
+fn time_chunk(tally: &Tally) {
+    let chunks = tally.chunks.get();
+    if chunks <= PIECES_TIMED {
+        let at = now();
+        if chunks > 0 {
+            let taken = at.since(Ticks(tally.since.get())).0;
+            tally.longest.set(tally.longest.get().max(taken));
+        }
+        tally.since.set(at.0);
+    }
 }
 
 /// The member meets a loop of which it will run so many iterations, without asking for chunks.
@@ -114,5 +131,12 @@ pub(crate) fn left_loop(member: &'static Member) {
         chunks: tally.chunks.get(),
         begin: Ticks(tally.begin.get()),
         end: now(),
+        longest: match (kind, tally.chunks.get()) {
+            // Chunks of other kinds are no pieces, or are not asked for one by one.
+            (LoopKind::Dynamic | LoopKind::Sections, 1..=PIECES_TIMED) => {
+                Ticks(tally.longest.get())
+            }
+            _ => Ticks(0),
+        },
     });
 }

@@ -7,7 +7,10 @@ mod thread;
 
 pub(crate) use loops::{fixed_loop, left_loop, next};
 pub(crate) use tally::Tally;
-pub(crate) use tasks::{Sample, creates_tasks, includes, meanwhile, takes_task};
+pub(crate) use tasks::{
+    Sample, Timed, creates_tasks, depends, includes, leaves_task, loses_single, meanwhile,
+    takes_task,
+};
 pub(crate) use thread::OfThread;
 pub use thread::recorder_of_this_thread;
 

@@ -12,6 +12,10 @@ pub(crate) struct Tally {
     pub(super) iterations: OwnWord,
     pub(super) chunks: OwnWord,
     pub(super) begin: OwnWord,
+    /// When the last chunk began.
+    pub(super) since: OwnWord,
+    /// The longest chunk so far.
+    pub(super) longest: OwnWord,
     pub(super) countdown: Own,
 }
 
@@ -25,6 +29,8 @@ impl Tally {
             iterations: OwnWord::new(),
             chunks: OwnWord::new(),
             begin: OwnWord::new(),
+            since: OwnWord::new(),
+            longest: OwnWord::new(),
             countdown: Own::new(0),
         }
     }

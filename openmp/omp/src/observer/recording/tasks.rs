@@ -2,7 +2,7 @@
 
 use crate::team::Member;
 use fathomp_trace::now;
-use fathomp_trace::recorder::ThreadRecorder;
+use fathomp_trace::recorder::{TaskBegin, ThreadRecorder};
 use fathomp_types::Ticks;
 
 /// Of so many tasks that are run at once, one is timed: what the runtime does for it. To time each
@@ -39,6 +39,20 @@ pub(crate) fn includes(member: &'static Member, by_clause: bool) -> Option<Sampl
     })
 }
 
+/// Another member runs the block of a `single` construct that `member` met.
+pub(crate) fn loses_single(member: &'static Member) {
+    if let Some(thread) = member.worker().recorder() {
+        thread.single_lost();
+    }
+}
+
+/// A task that `member` made has to wait for others.
+pub(crate) fn depends(member: &'static Member) {
+    if let Some(thread) = member.worker().recorder() {
+        thread.task_dependent();
+    }
+}
+
 /// `member` makes so many tasks.
 pub(crate) fn creates_tasks(member: &'static Member, tasks: u32) {
     if let Some(thread) = member.worker().recorder() {
@@ -46,11 +60,18 @@ pub(crate) fn creates_tasks(member: &'static Member, tasks: u32) {
     }
 }
 
-/// `member` runs a task that was queued.
-pub(crate) fn takes_task(member: &'static Member) {
-    if let Some(thread) = member.worker().recorder() {
-        thread.task_run();
-    }
+/// A task that is timed, and the recorder of its thread.
+pub(crate) type Timed = (&'static ThreadRecorder, TaskBegin);
+
+/// `member` runs a task that was queued; if what is answered says so, its end is recorded, too.
+pub(crate) fn takes_task(member: &'static Member) -> Option<Timed> {
+    let thread = member.worker().recorder()?;
+    Some((thread, thread.task_begins()?))
+}
+
+/// The thread is through with that task.
+pub(crate) fn leaves_task((thread, begin): Timed) {
+    thread.task_ends(begin);
 }
 
 /// Runs `tasks` in a member that waits: what they take is no part of that.

@@ -44,8 +44,8 @@ pub use waits::{
 };
 pub(crate) use waits::{group_begins, group_ends, sync_begins, sync_ends};
 pub(crate) use words::{MemberWords, TaskWords, TeamWords, ThreadWords};
+pub(crate) use work::hands_out;
 pub use work::{begin_static, end_single, end_static, scope_begins, scope_ends, static_chunk};
-pub(crate) use work::{hands_out, single};
 
 use crate::observer::{Observer, Region};
 use crate::runtime::runtime;

@@ -21,14 +21,6 @@ pub(crate) fn hands_out(
     }
 }
 
-/// `member` meets a `single` construct, whose block it runs or does not.
-#[inline]
-pub(crate) fn single(member: &'static Member, runs: bool) {
-    if let Some(tool) = tool() {
-        tool.single(member, runs);
-    }
-}
-
 /// The calling member begins a construct whose share it computes by itself.
 #[inline]
 pub fn begin_static(member: &'static Member, what: Divided, count: u64) {
@@ -196,7 +188,7 @@ impl Tool {
     }
 
     #[cold]
-    fn single(&self, member: &'static Member, runs: bool) {
+    pub(in crate::observer) fn single(&self, member: &'static Member, runs: bool) {
         self.close_single(member);
         let call = call();
         if runs {
