@@ -147,7 +147,7 @@ fn add_to_reduction(seen: &Seen<'_>, names: &[String], cost: f64, causes: &mut [
 
 /// Whether regions of one thread inside this one take so much of it that to begin and end them, and
 /// to record that, may be what takes longer: they are a cause of their own.
-fn is_of_inner_regions(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_of_inner_regions(seen: &Seen<'_>) -> bool {
     let inner = seen.input.main.regions.iter();
     let inner = inner.filter(|region| region.level > seen.region.level && teams::is_inner(region));
     let taken: u64 = inner.map(|region| region.states.total_ns()).sum();

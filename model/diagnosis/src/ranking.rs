@@ -307,7 +307,9 @@ fn predicted_only(
             ),
         ),
         // They are a cause already.
-        Term::Saturation if floats::explain(&seen) => return None,
+        Term::Saturation if floats::explain(&seen) || growth::is_of_inner_regions(&seen) => {
+            return None;
+        }
         Term::Saturation if slower.notable() => return Some(slower.cause(&seen, 0.0)),
         Term::Saturation if library::own(&seen).is_some() => {
             if let Some(cause) = growth::predicted_in_library(&seen) {

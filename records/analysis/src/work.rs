@@ -28,8 +28,9 @@ const PLENTY: u64 = 8;
 /// A task more or less is worth this much of the mean, in a region whose work is in its tasks.
 const ALIKE: f64 = 0.5;
 
-/// Longer than equal pieces by this factor is a piece of unlike work.
-const UNLIKE: f64 = 1.3;
+/// Longer than equal pieces by this factor is a piece of unlike work: what a machine does by the way
+/// makes one of equal pieces a third longer now and then.
+const UNLIKE: f64 = 1.5;
 
 /// Loops, sections or tasks of as many pieces.
 #[derive(Default)]
