@@ -43,6 +43,30 @@ pub(crate) fn open(path: &Path, machine: Option<&Machine>) -> Result<Evidence, F
     })
 }
 
+/// A rank's recording and the facts in it.
+pub(crate) struct RankEvidence {
+    pub(crate) number: u32,
+    pub(crate) directory: PathBuf,
+    pub(crate) evidence: Evidence,
+}
+
+/// The ranks whose recordings lie in a directory; nothing if it is a recording itself, or holds none.
+pub(crate) fn ranks(directory: &Path) -> Result<Option<Vec<RankEvidence>>, Failure> {
+    let Some(found) = rank::all_of(directory) else {
+        return Ok(None);
+    };
+    let mut all = Vec::with_capacity(found.len());
+    for (number, directory) in found {
+        let evidence = open(&directory, None)?;
+        all.push(RankEvidence {
+            number,
+            directory,
+            evidence,
+        });
+    }
+    Ok(Some(all))
+}
+
 /// Whether a recording can be read and has processes that used OpenMP.
 pub(crate) fn has_regions(recording: &Path) -> bool {
     reader::open(recording).is_ok_and(|found| !found.processes.is_empty())

@@ -1,8 +1,8 @@
 //! All code that is loaded into other people's programs, to be compiled as one.
 //!
 //! The build script of `fathomp-runtime` compiles this crate to a static library, whose code is
-//! optimised as a whole once, and links that into four shared libraries: the runtime in two
-//! editions, the tap, and the witness. Each exports the symbols of one crate here; the linker
+//! optimised as a whole once, and links that into five shared libraries: the runtime in two
+//! editions, the tap, the witness, and the interposer of MPI. Each exports the symbols of one crate here; the linker
 //! drops what these do not reach.
 #![forbid(unsafe_code)]
 
@@ -10,3 +10,4 @@ pub use fathomp_abi as abi;
 pub use fathomp_edition as edition;
 pub use fathomp_foreign_recorder as witness;
 pub use fathomp_interposer as tap;
+pub use fathomp_mpi_interposer as mpi;

@@ -1,6 +1,7 @@
-//! The libraries that stand in front of others' functions: the tap, and the witness.
+//! The libraries that stand in front of others' functions: the tap, the witness, and the interposer
+//! of MPI.
 //!
-//! A function that is called `fathomp_tap_front_NAME` or `fathomp_witness_front_NAME` answers to
+//! A function that is called `fathomp_tap_front_NAME`, or likewise for another one, answers to
 //! `NAME` in its library. So the crate's own calls of that function come by the front, too, as those of
 //! the program, and its tests do not.
 
@@ -32,8 +33,9 @@ pub(crate) const OF_TAP: [&str; 4] = [
     "fathomp_paging_phase",
 ];
 
-/// The witness also exports what runtimes look for that speak OMPT.
-pub(crate) const OF_WITNESS: [&str; 1] = ["ompt_start_tool"];
+/// The witness also exports what runtimes look for that speak OMPT, and what the interposer of MPI
+/// does.
+pub(crate) const OF_WITNESS: [&str; 2] = ["ompt_start_tool", "fathomp_mpi_recorder_of_witness"];
 
 /// Compiles the functions in C.
 fn compile(source: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {

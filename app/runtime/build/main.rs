@@ -10,7 +10,9 @@ mod names;
 
 use fathomp_embed::pack::{self, Nested};
 use fathomp_launch::Variable;
-use fathomp_launch::names::{CLUSTER_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY, WITNESS_LIBRARY};
+use fathomp_launch::names::{
+    CLUSTER_LIBRARY, MPI_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY, WITNESS_LIBRARY,
+};
 use front::{Front, OF_TAP, OF_WITNESS};
 use link::Edition;
 use std::collections::BTreeMap;
@@ -29,11 +31,12 @@ const CODE: Nested<'_> = Nested {
 };
 
 /// Libraries that are already linked, for packagers and cross builds.
-const READY: [Variable; 4] = [
+const READY: [Variable; 5] = [
     RUNTIME_LIBRARY,
     CLUSTER_LIBRARY,
     TAP_LIBRARY,
     WITNESS_LIBRARY,
+    MPI_LIBRARY,
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -49,8 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cluster = out.join("cluster.so");
     let tap = out.join("libfathomp-tap.so");
     let witness = out.join("libfathomp-witness.so");
+    let mpi = out.join("libfathomp-mpi.so");
     if env::var_os(RUNTIME_LIBRARY.name).is_some() {
-        for (variable, library) in READY.iter().zip([&library, &cluster, &tap, &witness]) {
+        for (variable, library) in READY.iter().zip([&library, &cluster, &tap, &witness, &mpi]) {
             let ready = env::var_os(variable.name)
                 .ok_or_else(|| format!("with {RUNTIME_LIBRARY}, {variable} must be set too"))?;
             let ready = PathBuf::from(ready);
@@ -71,6 +75,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             face: "witness",
             source: None,
             own: &OF_WITNESS,
+        };
+        front::library(&front, &archive, &out)?;
+        let front = Front {
+            name: "libfathomp-mpi.so",
+            face: "mpi",
+            source: None,
+            own: &[],
         };
         front::library(&front, &archive, &out)?;
         let text = |name: &str| fs::read_to_string(workspace.join("openmp/abi").join(name));
@@ -101,6 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("cluster/libgomp.so.1", cluster),
         ("libfathomp-tap.so", tap),
         ("libfathomp-witness.so", witness),
+        ("libfathomp-mpi.so", mpi),
         ("probe", probe),
     ];
     pack::bundle(&out, "BUNDLE", &bundle)?;

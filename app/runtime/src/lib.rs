@@ -23,6 +23,7 @@ const LIBRARY: &str = "libgomp.so.1";
 const CLUSTER_LIBRARY: &str = "cluster/libgomp.so.1";
 const TAP: &str = "libfathomp-tap.so";
 const WITNESS: &str = "libfathomp-witness.so";
+const MPI: &str = "libfathomp-mpi.so";
 const PROBE: &str = "probe";
 
 /// Where the embedded files lie now.
@@ -40,6 +41,8 @@ pub struct Unpacked {
     /// The library that is loaded into programs that are recorded on a runtime other than ours,
     /// for `LD_PRELOAD`.
     pub witness: PathBuf,
+    /// The library that tells recorders of MPI's calls, for `LD_PRELOAD`.
+    pub mpi: PathBuf,
     /// The program that measures what the library's constructs cost.
     pub probe: PathBuf,
 }
@@ -64,6 +67,7 @@ pub fn unpack_at(candidates: &[Candidate]) -> Result<Unpacked, UnpackError> {
         cluster_library: file(CLUSTER_LIBRARY),
         tap: file(TAP),
         witness: file(WITNESS),
+        mpi: file(MPI),
         probe: file(PROBE),
         cache: unpacked.cache,
     };
@@ -123,6 +127,7 @@ mod tests {
             (&unpacked.cluster_library, CLUSTER_LIBRARY),
             (&unpacked.tap, TAP),
             (&unpacked.witness, WITNESS),
+            (&unpacked.mpi, MPI),
             (&unpacked.probe, PROBE),
         ];
         assert_eq!(files.len(), BUNDLE.files.len());

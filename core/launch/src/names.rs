@@ -209,6 +209,11 @@ variables! { DEVELOPMENT:
         set_by: "you", read_by: "runtime (build)",
         "The recorder of programs on other runtimes to embed."
     }
+    MPI_LIBRARY = "FATHOMP_MPI_LIBRARY" {
+        values: "a file", default: "it is built",
+        set_by: "you", read_by: "runtime (build)",
+        "The interposer of MPI to embed."
+    }
     TAP_UNDER_TEST = "FATHOMP_TAP_UNDER_TEST" {
         values: "a file", default: "none",
         set_by: "you", read_by: "abi-tests",

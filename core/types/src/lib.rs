@@ -10,6 +10,7 @@ mod ending;
 mod ids;
 pub mod interposer;
 pub mod looking;
+pub mod mpi;
 mod nearest;
 pub mod text;
 mod ticks;

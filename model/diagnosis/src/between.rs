@@ -95,7 +95,13 @@ pub(crate) fn serial_computing(analysis: &Analysis) -> f64 {
 /// The part of the time outside parallel regions that passes in a state, in nanoseconds.
 pub(crate) fn outside_in(analysis: &Analysis, serial: &Region, state: State) -> f64 {
     let outside = analysis.wall_ns as f64 * (1.0 - analysis.parallel_time_fraction).clamp(0.0, 1.0);
-    let counted = [State::Compute, State::Blocked, State::Ready, State::Io];
+    let counted = [
+        State::Compute,
+        State::Blocked,
+        State::Ready,
+        State::Io,
+        State::Communication,
+    ];
     let all: f64 = counted.iter().map(|one| serial.states[*one] as f64).sum();
     outside * serial.states[state] as f64 / all.max(1.0)
 }

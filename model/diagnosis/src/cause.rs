@@ -71,6 +71,8 @@ pub enum Kind {
     PageFaults,
     /// Reading and writing files.
     Io,
+    /// Calls of MPI.
+    Mpi,
     /// Pages and messages between nodes.
     Communication,
     /// Atomic instructions that go to other nodes.
@@ -118,6 +120,7 @@ impl Kind {
             Self::Blocked => "blocked",
             Self::PageFaults => "page faults",
             Self::Io => "input and output",
+            Self::Mpi => "MPI",
             Self::Communication => "pages and messages between nodes",
             Self::NodeAtomics => "atomics between nodes",
             Self::Recording => "cost of recording",

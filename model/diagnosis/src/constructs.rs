@@ -197,7 +197,8 @@ fn names(seen: &Seen<'_>, kind: Kind) -> String {
 fn runtime_work(seen: &Seen<'_>, bound: Option<Bound>, causes: &mut Vec<Cause>) {
     let region = seen.region;
     let overhead = seen.overhead();
-    if overhead <= 0.0 {
+    // What bounds a region costs more with more threads, also where it was not seen to cost yet.
+    if overhead <= 0.0 && !matches!(bound, Some(Bound::Chunks | Bound::Tasks)) {
         return;
     }
     let place = seen.place();

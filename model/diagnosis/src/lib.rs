@@ -28,6 +28,7 @@ mod floats;
 mod growth;
 mod input;
 mod library;
+mod mpi;
 mod pace;
 mod program;
 mod ranking;

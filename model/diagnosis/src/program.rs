@@ -5,6 +5,7 @@ use crate::between::{Between, outside_in, serial_computing};
 use crate::cause::{Basis, Cause, Cost, Kind};
 use crate::input::Input;
 use crate::library;
+use crate::mpi;
 use crate::region::Seen;
 use crate::waited::{FAULT_NS, Waited};
 use fathomp_analysis::{Oversubscription, Region, SiteKind, State};
@@ -74,16 +75,18 @@ pub(crate) fn find_in_region(seen: &Seen<'_>, causes: &mut Vec<Cause>) {
     let communication =
         (seen.mean(State::Communication) - atomics.1).max(0.0) + waited.communication;
     if communication > 0.0 {
-        causes.push(seen.cause(
-            Kind::Communication,
-            Basis::Times,
-            communication,
-            format!(
-                "{} for pages and messages of other nodes",
-                duration(communication)
-            ),
-            format!("Touch fewer pages that other nodes write in {place}."),
-        ));
+        causes.push(mpi::inside(seen, communication).unwrap_or_else(|| {
+            seen.cause(
+                Kind::Communication,
+                Basis::Times,
+                communication,
+                format!(
+                    "{} for pages and messages of other nodes",
+                    duration(communication)
+                ),
+                format!("Touch fewer pages that other nodes write in {place}."),
+            )
+        }));
     }
     let minor = region.counts.minor_faults;
     let major = region.counts.major_faults;
@@ -127,6 +130,7 @@ pub(crate) fn find(input: &Input<'_>, between: Option<&Between>, causes: &mut Ve
     let main = input.main;
     if let Some(serial) = main.serial() {
         serial_part(input, serial, between, causes);
+        causes.extend(mpi::outside(input));
     }
     without_processor(input, causes);
     let intrusion = &main.intrusion;

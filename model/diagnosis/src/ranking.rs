@@ -27,7 +27,7 @@ const GROWTH: f64 = 0.2;
 fn kinds(term: Term) -> &'static [Kind] {
     match term {
         Term::Work => &[],
-        Term::Serial => &[Kind::SerialPart],
+        Term::Serial => &[Kind::SerialPart, Kind::Mpi],
         Term::SerialInRegion | Term::Imbalance => &[
             Kind::ShortRegions,
             Kind::ShortLoops,
@@ -71,10 +71,11 @@ fn kinds(term: Term) -> &'static [Kind] {
             Kind::Bandwidth,
             Kind::Library,
             Kind::Unexplained,
+            Kind::PageFaults,
             Kind::SlowerProcessors,
         ],
         Term::Io => &[Kind::Io],
-        Term::Communication => &[Kind::Communication, Kind::NodeAtomics],
+        Term::Communication => &[Kind::Communication, Kind::NodeAtomics, Kind::Mpi],
         Term::Oversubscription => &[Kind::Oversubscription],
         Term::Pieces => &[Kind::FewPieces],
         Term::Blocked => &[Kind::Blocked],
@@ -171,7 +172,10 @@ fn divide(
         }
         let mut meant: Vec<usize> = (0..causes.len())
             .filter(|&index| {
-                causes[index].region.as_deref() == key && stand_for.contains(&causes[index].kind)
+                let cause = &causes[index];
+                cause.region.as_deref() == key
+                    && stand_for.contains(&cause.kind)
+                    && explains(cause, term.time_ns)
             })
             .collect();
         if let Some(&first) = meant.iter().find(|&&index| bounds(causes[index].kind)) {
@@ -203,6 +207,12 @@ fn divide(
             *share = share.max(of_region.clamp(0.0, 1.0));
         }
     }
+}
+
+/// Whether a cause can stand for a term that takes so long. Page faults take longer when several
+/// threads have them at once, but no more than twice as long as all that was measured of them.
+fn explains(cause: &Cause, ns: f64) -> bool {
+    cause.kind != Kind::PageFaults || 2.0 * cause.measured.ns >= ns
 }
 
 /// What a cause takes of one more term at most. The runtime's own work costs each thread more

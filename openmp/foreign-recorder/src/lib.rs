@@ -14,5 +14,6 @@ mod forked;
 mod front;
 mod gomp;
 mod load;
+mod mpi;
 mod seen;
 mod tool;

@@ -9,6 +9,7 @@ use crate::facts::{
     Analysis, Counts, Dsm, Efficiency, ProcessRow, ProgramFacts, Region, SCHEMA, ThreadRow, Times,
     VERSION,
 };
+use crate::mpi;
 use crate::oversubscription;
 use crate::problems;
 use crate::regions;
@@ -94,6 +95,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
         regions: rows.regions,
         loops: constructs::loops(&accounts, &sites),
         waits: constructs::waits(&accounts, &sites),
+        mpi: mpi::calls(&accounts, &sites),
         crowds: oversubscription::find(&accounts, &offsets, &recording.meta, wall_ns),
         timeline,
         intrusion,

@@ -3,6 +3,7 @@
 use crate::facts::{LoopRow, LoopShareRow, WaitRow};
 use crate::sites::Sites;
 use crate::time_accounting::TimeAccount;
+use fathomp_trace::model::SiteKind;
 use fathomp_trace::record::{LoopKind, Record};
 use fathomp_trace::state::State;
 use fathomp_types::InstanceId;
@@ -136,6 +137,10 @@ pub(crate) fn waits(accounts: &[TimeAccount<'_>], sites: &Sites) -> Vec<WaitRow>
                     continue;
                 }
                 let entry = sites.region(process, wait.site);
+                // Calls of MPI are told by themselves.
+                if sites.entries[entry].kind == SiteKind::Mpi {
+                    continue;
+                }
                 let time = clock.span(wait.end.since(wait.begin)).0;
                 let sum = sums.entry((entry, wait.state)).or_default();
                 sum[0] = sum[0].saturating_add(1);

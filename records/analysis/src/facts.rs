@@ -6,6 +6,7 @@
 
 mod dsm;
 mod iterations;
+mod mpi;
 mod places;
 pub(crate) mod processors;
 mod teams;
@@ -19,6 +20,7 @@ mod work;
 pub use dsm::{Dsm, PhaseShare, RegionDsm};
 pub(crate) use iterations::either;
 pub use iterations::{ThreadTrips, Trips, UnknownIterations};
+pub use mpi::{MpiCalls, MpiFacts};
 pub use places::{Lines, Place};
 pub use processors::Crowded;
 pub use teams::Decided;
@@ -84,6 +86,9 @@ pub struct Analysis {
     /// Places where threads waited long, by decreasing time. Only waits long
     /// enough to be recorded one by one are in it.
     pub waits: Vec<WaitRow>,
+    /// Calls of MPI; none if there were none, or nobody stood in front of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mpi: Option<MpiFacts>,
     /// More threads at work than processors for them: the whole program's first,
     /// then those of threads bound to some of the processors.
     pub crowds: Vec<Oversubscription>,

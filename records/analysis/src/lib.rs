@@ -26,9 +26,11 @@ mod disturbance;
 mod efficiency;
 mod enclosing;
 mod facts;
+mod mpi;
 mod oversubscription;
 mod phases;
 mod problems;
+mod ranks;
 mod regions;
 pub mod samples;
 mod sites;
@@ -51,10 +53,10 @@ pub use costs::EventCosts;
 pub use disturbance::{Disturbance, Taken};
 pub use facts::{
     Analysis, BarrierWaitCauses, Confidence, Counts, Crowded, Decided, Dsm, Efficiency, Intrusion,
-    Lines, LoopRow, LoopShareRow, Oversubscription, PhaseShare, PieceKind, Pieces, Place, Problem,
-    ProcessRow, ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow,
-    ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips, Unevenness,
-    UnknownIterations, VERSION, WaitRow, WitnessFacts, Work,
+    Lines, LoopRow, LoopShareRow, MpiCalls, MpiFacts, Oversubscription, PhaseShare, PieceKind,
+    Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity,
+    Spread, ThreadRow, ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips,
+    Unevenness, UnknownIterations, VERSION, WaitRow, WitnessFacts, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Output, OutputDifference, Pace, RunHost, SiteKind},
@@ -62,6 +64,7 @@ pub use fathomp_trace::{
     stack::{StackOverflow, StackOwner},
     state::State,
 };
+pub use ranks::{HybridEfficiency, Late, OneRank, RankCalls, RankRow, Ranks, ranks};
 pub use sites::site_names;
 pub use time_alignment::{
     AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, TimeAlignment, axis,

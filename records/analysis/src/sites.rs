@@ -164,6 +164,7 @@ fn key(site: &Site) -> String {
         SiteKind::Task => "task",
         SiteKind::Teams => "teams",
         SiteKind::Threads => "threads",
+        SiteKind::Mpi => "mpi",
     };
     format!("{kind}:{}+{address:#x}", site.module.display())
 }

@@ -296,6 +296,7 @@ pub fn recording(
             ..Meta::default()
         },
         processes: vec![Process {
+            details_missing: 0,
             node: NodeId(0),
             cluster: 0,
             pid: 4_000,

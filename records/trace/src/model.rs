@@ -297,6 +297,9 @@ pub struct Process {
     pub nodes: Vec<NodeProcess>,
     /// Values that regions were begun with, ascending by number.
     pub sets: Vec<WordSet>,
+    /// Waits, loops and calls of MPI that are not among the records: the recorder could not keep up,
+    /// or the recording was to stay small.
+    pub details_missing: u64,
 }
 
 /// A process that is a node of a cluster.
@@ -333,6 +336,8 @@ pub enum SiteKind {
     Teams = 7,
     /// A call of `omp_set_num_threads`.
     Threads = 8,
+    /// A call of MPI.
+    Mpi = 9,
 }
 
 /// A place in the code.

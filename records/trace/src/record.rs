@@ -19,6 +19,8 @@ pub enum Record {
     Counters(CounterReading),
     /// The thread left a barrier of the nodes.
     Phase(Phase),
+    /// The thread called MPI.
+    Message(Message),
 }
 
 impl Record {
@@ -31,6 +33,7 @@ impl Record {
             Self::Loop(one) => (one.begin, one.end),
             Self::Counters(one) => (one.since, one.at),
             Self::Phase(one) => (one.begin, one.end),
+            Self::Message(one) => (one.begin, one.end),
         }
     }
 
@@ -43,6 +46,7 @@ impl Record {
             Self::Loop(one) => one.site,
             Self::Counters(one) => one.site,
             Self::Phase(one) => one.site,
+            Self::Message(one) => one.site,
         }
     }
 
@@ -54,6 +58,7 @@ impl Record {
             Self::Loop(one) => &mut one.site,
             Self::Counters(one) => &mut one.site,
             Self::Phase(one) => &mut one.site,
+            Self::Message(one) => &mut one.site,
         }
     }
 }
@@ -304,6 +309,28 @@ pub struct Phase {
     pub end: Ticks,
     /// What happened meanwhile, this barrier included.
     pub dsm: DsmCounts,
+}
+
+/// A call of MPI. How long it took is in the thread's time in [`State::Communication`], too.
+///
+/// [`State::Communication`]: crate::state::State::Communication
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Where the program called.
+    pub site: SiteId,
+    /// Which function: its number in [`NAMES`](fathomp_types::mpi::NAMES).
+    pub function: u16,
+    /// When it was called.
+    pub begin: Ticks,
+    /// When it was over.
+    pub end: Ticks,
+    /// Bytes that were sent or, where the function only receives, that there was room for, if
+    /// that is known.
+    pub bytes: Option<u64>,
+    /// The other rank, in the communicator, if there is one and it was named.
+    pub peer: Option<u32>,
+    /// All ranks of `MPI_COMM_WORLD` called it, and none was through before all had come.
+    pub waits_for_all: bool,
 }
 
 /// Counters of one thread since its previous reading.

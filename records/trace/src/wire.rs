@@ -14,8 +14,11 @@ use crate::state::{PerState, State};
 use fathomp_ring::Sink;
 use fathomp_types::{InstanceId, SiteId, ThreadId, Ticks};
 
+mod message;
 mod words;
 
+use message::{MESSAGE, read_message};
+pub(crate) use message::{MESSAGE_WORDS, write_message};
 pub(crate) use words::{write_dry, write_words};
 
 const INSTANCE: u64 = 1;
@@ -381,6 +384,7 @@ pub(crate) fn write_record(sink: &mut impl Sink, record: &Record) {
         Record::Loop(share) => write_loop(sink, share),
         Record::Counters(reading) => write_counters(sink, reading),
         Record::Phase(phase) => write_phase(sink, phase),
+        Record::Message(message) => write_message(sink, message),
     }
 }
 
@@ -404,6 +408,10 @@ pub(crate) fn read(words: &[u64]) -> Result<(Entry, usize), Malformed> {
         LOOP => Entry::Record(Record::Loop(body.share()?)),
         COUNTERS => Entry::Record(Record::Counters(body.counters()?)),
         PHASE => Entry::Record(Record::Phase(body.phase()?)),
+        MESSAGE => {
+            let call = read_message(first, body.rest).ok_or(Malformed)?;
+            Entry::Record(Record::Message(call))
+        }
         WORDS => Entry::Words(body.words()?),
         DRY => Entry::Dry(body.dry()?),
         THREAD_BEGIN => Entry::ThreadBegin {

@@ -21,7 +21,7 @@ const WINGS: &[(&str, &[&str])] = &[
     ("model", &["core", "binary", "records"]),
     ("bench", &["core"]),
     ("app", &["core", "binary", "records", "model", "bench"]),
-    ("app/libraries", &["openmp", "paging", "cluster"]),
+    ("app/libraries", &["records", "openmp", "paging", "cluster"]),
     (
         "paging/pages",
         &["core", "records", "paging", "bench", "app"],

@@ -7,8 +7,8 @@ use crate::failure::{Failure, Outcome};
 use crate::{load, output};
 use fathomp_analysis::symbols::Symbols;
 use fathomp_analysis::{
-    Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, Problem, ProcessRow, ProgramFacts,
-    Region, ThreadRow, Times, WaitRow,
+    Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, MpiFacts, OneRank, Problem,
+    ProcessRow, ProgramFacts, Region, ThreadRow, Times, WaitRow,
 };
 use fathomp_console::args::Seconds;
 use fathomp_predict::counts::Counted;
@@ -33,6 +33,8 @@ struct Answer<'a> {
     regions: &'a [Region],
     loops: &'a [LoopRow],
     waits: &'a [WaitRow],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mpi: Option<&'a MpiFacts>,
     intrusion: &'a Intrusion,
     problems: &'a [Problem],
 }
@@ -60,15 +62,48 @@ impl<'a> Answer<'a> {
             regions: &analysis.regions,
             loops: &analysis.loops,
             waits: &analysis.waits,
+            mpi: analysis.mpi.as_ref(),
             intrusion: &analysis.intrusion,
             problems: &analysis.problems,
         }
     }
 }
 
+/// All ranks of an MPI program, of which each has a recording of its own.
+fn of_ranks(plan: &Regions, ranks: &[load::RankEvidence], console: Console) -> Outcome {
+    let one_alone = [
+        (plan.threads, "--threads"),
+        (plan.instances, "--instances"),
+        (plan.csv.is_some(), "--csv"),
+        (plan.counts.is_some(), "--counts"),
+        (plan.overheads.is_some(), "--overheads"),
+        (plan.perfetto.is_some(), "--perfetto"),
+    ];
+    if let Some((_, option)) = one_alone.iter().find(|(asked, _)| *asked) {
+        return Err(Failure::new(format!(
+            "{option} is about one recording: name that of one rank, such as {}",
+            ranks[0].directory.display()
+        )));
+    }
+    let all = ranks.iter().map(|one| OneRank {
+        number: one.number,
+        recording: &one.evidence.recording,
+        analysis: &one.evidence.analysis,
+    });
+    let all = fathomp_analysis::ranks(all.collect());
+    let name = &ranks[0].evidence.analysis.program.name;
+    console.result("fathomp.ranks", &all, || {
+        text::ranks(name, &all, console.width())
+    })?;
+    Ok(0)
+}
+
 pub(super) fn regions(plan: &Regions, console: Console) -> Outcome {
     for file in plan.csv.iter().chain(&plan.perfetto).chain(&plan.counts) {
         output::check_file(file, plan.force)?;
+    }
+    if let Some(ranks) = load::ranks(&plan.recording)? {
+        return of_ranks(plan, &ranks, console);
     }
     let evidence = load::open(&plan.recording, None)?;
     if let Some(path) = &plan.csv {

@@ -159,6 +159,12 @@ impl<'a> Prepared<'a> {
         if let Some(teams) = request.teams.decided {
             teams.tell(&mut plan);
         }
+        let Subject {
+            program, unpacked, ..
+        } = request.subject;
+        if program.may_call_mpi() {
+            plan.preload.push(unpacked.mpi.clone());
+        }
         Ok(plan)
     }
 

@@ -72,13 +72,19 @@ pub(crate) fn recorded(output: &Path) -> Vec<(u32, PathBuf)> {
     found
 }
 
+/// The ranks of a program whose recordings lie in a directory; nothing if it is a recording itself,
+/// or holds none.
+pub(crate) fn all_of(directory: &Path) -> Option<Vec<(u32, PathBuf)>> {
+    let ranks = || recorded(directory);
+    (!directory.join(META).exists())
+        .then(ranks)
+        .filter(|ranks| !ranks.is_empty())
+}
+
 /// What to say of a directory that holds nothing but recordings of ranks, where one recording
 /// is asked for.
 pub(crate) fn one_of_several(directory: &Path) -> Option<Failure> {
-    if directory.join(META).exists() {
-        return None;
-    }
-    let ranks = recorded(directory);
+    let ranks = all_of(directory)?;
     let (_, first) = ranks.first()?;
     Some(Failure::new(format!(
         "{} holds a recording of each of {} ranks: name one of them, such as {}",

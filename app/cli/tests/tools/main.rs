@@ -7,6 +7,7 @@ mod trials;
 #[path = "../common/mod.rs"]
 mod common;
 mod languages;
+mod mpi_calls;
 mod paging_faults;
 mod paging_mpi;
 mod paging_odd;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let all = [
         languages::trials(),
+        mpi_calls::trials(),
         paging_faults::trials(),
         paging_mpi::trials(),
         paging_odd::trials(),

@@ -46,13 +46,16 @@ pub(crate) fn trials() -> Vec<Trial> {
     all
 }
 
-struct Mpi {
+pub(crate) struct Mpi {
+    /// Its compilers of C and Fortran.
+    pub(crate) compilers: [&'static str; 2],
     /// The program that starts ranks, with what it needs to do so as root and on few
     /// processors.
-    start: &'static [&'static str],
+    pub(crate) start: &'static [&'static str],
 }
 
-const OF_OPENMPI: Mpi = Mpi {
+pub(crate) const OF_OPENMPI: Mpi = Mpi {
+    compilers: ["mpicc.openmpi", "mpifort.openmpi"],
     start: &[
         "mpirun.openmpi",
         "--allow-run-as-root",
@@ -61,7 +64,8 @@ const OF_OPENMPI: Mpi = Mpi {
         "none",
     ],
 };
-const OF_MPICH: Mpi = Mpi {
+pub(crate) const OF_MPICH: Mpi = Mpi {
+    compilers: ["mpicc.mpich", "mpifort.mpich"],
     start: &["mpirun.mpich"],
 };
 
@@ -94,7 +98,7 @@ impl Mpi {
         command
     }
 
-    fn run(&self, directory: &Path, ranks: u32, line: &str) -> Ended {
+    pub(crate) fn run(&self, directory: &Path, ranks: u32, line: &str) -> Ended {
         finish(&mut self.command(directory, ranks, line))
     }
 }
@@ -420,7 +424,14 @@ fn ranks_that_run_apart_have_recordings_of_their_own(mpi: &Mpi) {
     }
     record(2, "--force");
     assert!(regions(2).is_err(), "there is no third rank any more");
-    run(directory.path(), "regions rec").refused(1, "name one of them, such as rec/rank.0");
+    let ended = run(directory.path(), "regions rec");
+    ended.succeeded();
+    assert!(
+        ended.text().contains(": 2 ranks with 1 thread each, "),
+        "{ended:?}"
+    );
+    run(directory.path(), "regions rec --threads").refused(1, "such as rec/rank.0");
+    run(directory.path(), "predict rec").refused(1, "name one of them, such as rec/rank.0");
     run(directory.path(), "report rec").refused(1, "a recording of each of 2 ranks");
     run(directory.path(), "regions rec/rank.1").succeeded();
 }

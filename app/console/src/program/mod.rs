@@ -86,6 +86,13 @@ impl Program {
         self.suspicion == Some(Suspicion::Script) || elf::begins_mpi(&self.path)
     }
 
+    /// Whether it, or a program that its command line names as in `mpirun -n 4 ./solver`, may call
+    /// MPI.
+    pub fn may_call_mpi(&self) -> bool {
+        let words = self.command.iter().skip(1).map(Path::new);
+        self.may_use_mpi() || words.filter(|word| word.is_file()).any(elf::begins_mpi)
+    }
+
     /// Whether it can run on several nodes: what to tell the user if only
     /// programs that it starts can.
     pub fn on_nodes(&self, nodes: u16) -> Result<Option<String>, ProgramError> {

@@ -85,6 +85,10 @@ pub fn regions(analysis: &Analysis, options: RegionOptions) -> String {
         explanation.push_str(" Iter: iterations of worksharing loops, all threads.");
     }
     text.push_str(&wrapped(&explanation, width, ""));
+    if let Some(calls) = super::mpi::table(analysis, width) {
+        text.push('\n');
+        text.push_str(&calls);
+    }
     if let Some(shared) = super::dsm::table(analysis, width, options.threads) {
         text.push('\n');
         text.push_str(&shared);

@@ -115,6 +115,53 @@ pub(crate) fn waits(analysis: &Analysis) -> Option<Table> {
     })
 }
 
+/// Calls of MPI by function and place, if there were any.
+pub(crate) fn mpi(analysis: &Analysis) -> Option<Table> {
+    let facts = analysis.mpi.as_ref()?;
+    let wall = (analysis.wall_ns as f64).max(1.0);
+    let at_least = |number: String| crate::text::at_least(facts.complete, number);
+    let rows = facts.calls.iter().take(ROWS_MAX).map(|one| {
+        let (ns, count) = (one.time_ns as f64, one.count as f64);
+        let size = match one.sized == one.count {
+            true => Cell::number(one.bytes as f64, at_least(units::bytes(one.bytes))),
+            false => Cell::nothing(),
+        };
+        Row {
+            id: String::new(),
+            cells: vec![
+                Cell::name(one.function.clone()),
+                Cell::words(words::shorten(&one.name, regions::NAME_CHARS))
+                    .hint(words::shorten(&one.place.label, 300)),
+                Cell::number(count, at_least(units::count(one.count))),
+                Cell::number(ns, units::duration(ns)),
+                Cell::number(ns / wall, units::percent(ns / wall)),
+                Cell::number(ns / count.max(1.0), units::duration(ns / count.max(1.0))),
+                Cell::number(one.max_ns as f64, units::duration(one.max_ns as f64)),
+                size,
+            ],
+        }
+    });
+    Some(Table {
+        id: "mpi-table".to_owned(),
+        caption: "Calls of MPI that move data or may wait, of this rank.".to_owned(),
+        columns: vec![
+            Column::text("Function", "Its name in C"),
+            Column::text("Place", "Where the program calls it"),
+            Column::number("Calls", "How often"),
+            Column::number("Time", "Time of all threads"),
+            Column::number("Share", "Of the wall time"),
+            Column::number("Mean", "Of a call"),
+            Column::number("Longest", "The longest call"),
+            Column::number(
+                "Bytes",
+                "Sent in all, or room for them where calls only receive",
+            ),
+        ],
+        rows: rows.collect(),
+        sortable: true,
+    })
+}
+
 /// Counters per region.
 pub(crate) fn counters(analysis: &Analysis) -> Option<Table> {
     if analysis.regions.is_empty() {

@@ -61,6 +61,7 @@ pub(crate) struct Page {
     teams: Option<teams::Teams>,
     loops: Option<table::Table>,
     waits: Option<table::Table>,
+    mpi: Option<table::Table>,
     counters: Option<table::Table>,
     dsm: Option<dsm::Sharing>,
     nodes: Option<nodes::Nodes>,
@@ -183,6 +184,7 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         teams: teams::build(input.advice),
         loops: main.and_then(listings::loops),
         waits: main.and_then(listings::waits),
+        mpi: main.and_then(listings::mpi),
         counters: main.and_then(listings::counters),
         dsm: main.and_then(dsm::build),
         nodes: nodes::build(input),
@@ -263,6 +265,7 @@ fn sections(page: &Page) -> Vec<Link> {
     .chain([
         (page.sharing.is_some(), "sharing", "Sharing"),
         (page.dsm.is_some(), "dsm", "DSM"),
+        (page.mpi.is_some(), "mpi", "MPI"),
         (page.loops.is_some(), "loops", "Loops"),
         (page.waits.is_some(), "waits", "Waits"),
         (page.counters.is_some(), "counters", "Counters"),

@@ -295,6 +295,7 @@ pub(crate) fn analysis(threads: u32) -> Analysis {
         .map(|model| a_loop(model, threads))
         .collect();
     Analysis {
+        mpi: None,
         schema: fathomp_analysis::SCHEMA,
         version: fathomp_analysis::VERSION,
         program: program(threads),

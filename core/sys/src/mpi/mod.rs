@@ -5,6 +5,11 @@
 //! shares no memory page by page: MPI's own libraries overwrite functions of the C library and
 //! start threads.
 
+pub mod behind;
+mod world;
+
+pub use world::{Handles, handles, world};
+
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;

@@ -7,11 +7,13 @@
 
 mod cost;
 mod loops;
+mod mpi;
 mod parts;
 mod process;
 mod region;
 mod thread;
 
+pub(crate) use mpi::{mpi_begins, mpi_ends};
 pub(crate) use process::{lapse, unseen};
 pub(crate) use region::{Loop, Region};
 pub(crate) use thread::{Thread, thread};

@@ -7,11 +7,11 @@
 //! What MPI itself reads and writes meanwhile belongs to the call.
 
 mod list;
-mod lookup;
 mod rank;
 
 use crate::engine::Call;
 use fathomp_paging::Activity;
+use fathomp_sys::mpi::behind;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -61,7 +61,7 @@ unsafe fn pass(
 ) -> usize {
     let mut address = found.load(Ordering::Relaxed);
     if address.is_null() {
-        address = lookup::find(name);
+        address = behind::find(name);
         found.store(address, Ordering::Relaxed);
     }
     if address.is_null() {
@@ -84,14 +84,14 @@ unsafe fn pass(
 /// Defines functions in front of MPI's, under the names of C, of C for large counts, and of
 /// Fortran: `Name name` for `MPI_Name` and `mpi_name_`.
 macro_rules! mpi {
-    ($activity:ident $moment:ident: $($name:ident $lower:ident),+ $(,)?) => {
-        $(mpi!(@calls $activity $moment $name [
+    ($($activity:ident $moment:ident: $($name:ident $lower:ident),+;)+) => {
+        $($(mpi!(@calls $activity $moment $name [
             in_c concat!("MPI_", stringify!($name)),
             for_large_counts concat!("MPI_", stringify!($name), "_c"),
             in_fortran concat!("mpi_", stringify!($lower), "_"),
             in_fortran_2008 concat!("mpi_", stringify!($lower), "_f08_"),
             in_fortran_2008_ts concat!("mpi_", stringify!($lower), "_f08ts_"),
-        ]);)+
+        ]);)+)+
     };
     (@calls $activity:ident $moment:ident $name:ident [$($variant:ident $text:expr,)+]) => {
         #[allow(non_snake_case, clippy::too_many_arguments, reason = "MPI's names and arguments")]

@@ -5,4 +5,5 @@ mod accounts;
 mod odd;
 mod phases;
 mod pieces;
+mod ranks;
 mod variables;

@@ -145,6 +145,7 @@ impl Source {
             SiteKind::Task,
             SiteKind::Teams,
             SiteKind::Threads,
+            SiteKind::Mpi,
         ]
         .into_iter()
         .find(|&kind| kind as u64 == self.read(base + site::KIND))

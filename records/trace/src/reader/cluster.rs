@@ -129,6 +129,7 @@ mod tests {
             })
         });
         Process {
+            details_missing: 0,
             node: NodeId(node),
             cluster,
             pid: cluster + u32::from(node),

@@ -67,6 +67,7 @@ impl Rule {
             Record::Instance(one) => return self.instance(one),
             Record::Interval(one) => (&mut one.begin, &mut one.end),
             Record::Loop(one) => (&mut one.begin, &mut one.end),
+            Record::Message(one) => (&mut one.begin, &mut one.end),
             Record::Counters(one) => (&mut one.since, &mut one.at),
             Record::Phase(one) => {
                 self.counts(&mut one.dsm);

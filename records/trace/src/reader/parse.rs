@@ -241,7 +241,11 @@ impl Parser {
             records: thread.records,
             dropped: thread.note.dropped,
         });
+        let threads: Vec<Thread> = threads.collect();
+        let dropped = threads.iter().map(|thread| thread.dropped);
+        let dropped = dropped.fold(0, u64::saturating_add);
         let process = Process {
+            details_missing: dropped.saturating_add(note.details_left_out),
             node: note.node,
             cluster: note.cluster,
             pid: note.pid,
@@ -252,7 +256,7 @@ impl Parser {
             runtime: note.runtime.clone(),
             witness: note.witness.clone(),
             sites: self.sites,
-            threads: threads.collect(),
+            threads,
             hardware_counters: note.hardware_counters,
             stack_overflow: note.stack_overflow,
             nodes: Vec::new(),

@@ -22,6 +22,7 @@ pub use thread::{TaskBegin, ThreadRecorder};
 use crate::layout::{FORMAT, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
+use crate::record::Message;
 use crate::stack::StackOverflow;
 use crate::witness::{Lapse, Unseen};
 use cells::OwnLine;
@@ -31,6 +32,7 @@ use fathomp_ring::file::{RingFile, put_string, stem};
 use fathomp_sys::clock::{self, Pair};
 use fathomp_sys::shm::SharedFile;
 use fathomp_sys::{process, shared_futex};
+use fathomp_types::mpi::{Done, NO_BYTES};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use sites::Sites;
 use std::io::{self, Write};
@@ -307,6 +309,20 @@ impl Recorder {
     #[must_use]
     pub fn site(&self, kind: SiteKind, call: usize, function: usize) -> SiteId {
         self.sites.number(kind, call as u64, function as u64)
+    }
+
+    /// A call of MPI from `begin` to `end`, as the interposer tells it.
+    #[must_use]
+    pub fn message(&self, done: &Done, begin: Ticks, end: Ticks) -> Message {
+        Message {
+            site: self.site(SiteKind::Mpi, done.call, 0),
+            function: u16::try_from(done.function).unwrap_or(u16::MAX),
+            begin,
+            end,
+            bytes: Some(done.bytes).filter(|bytes| *bytes != NO_BYTES),
+            peer: u32::try_from(done.peer).ok(),
+            waits_for_all: done.waits_for_all,
+        }
     }
 
     /// A number for the next execution of a parallel region.

@@ -15,7 +15,7 @@ use super::sampler::{Asleep, Sampler};
 use super::start::Start;
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
-use crate::record::{CounterReading, Interval, LoopShare};
+use crate::record::{CounterReading, Interval, LoopShare, Message};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
 use fathomp_regions::DryLoop;
@@ -244,6 +244,15 @@ impl ThreadRecorder {
             });
         }
         self.sample_counters();
+    }
+
+    /// The thread called MPI.
+    pub fn message(&self, message: &Message) {
+        let (site, begin, end) = (message.site, message.begin, message.end);
+        self.wait_at(Some(site), State::Communication, begin, end);
+        self.detail(wire::MESSAGE_WORDS, |record| {
+            wire::write_message(record, message);
+        });
     }
 
     /// Another thread runs the block of a `single` construct that this one met.

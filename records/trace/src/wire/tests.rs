@@ -1,6 +1,7 @@
 //! What is written is read again, and nothing else is believed.
 
 use super::*;
+use crate::record::Message;
 use proptest::prelude::*;
 
 prop_compose! {
@@ -95,7 +96,22 @@ fn other() -> impl Strategy<Value = Record> {
                 end,
                 dsm,
             });
-            prop_oneof![Just(interval), Just(share), Just(reading), Just(phase)]
+            let message = Record::Message(Message {
+                site,
+                function: number as u16,
+                begin: Ticks(begin),
+                end,
+                bytes: (number % 3 > 0).then_some(number / 2),
+                peer: (number % 2 > 0).then_some(number as u32 / 2),
+                waits_for_all: number % 5 > 2,
+            });
+            prop_oneof![
+                Just(interval),
+                Just(share),
+                Just(reading),
+                Just(phase),
+                Just(message)
+            ]
         },
     )
 }

@@ -1,11 +1,13 @@
 //! The recorder: what is written down of regions, waits, loops and tasks.
 
 mod loops;
+mod mpi;
 mod tally;
 mod tasks;
 mod thread;
 
 pub(crate) use loops::{fixed_loop, left_loop, next};
+pub use mpi::{mpi_begins, mpi_ends};
 pub(crate) use tally::Tally;
 pub(crate) use tasks::{
     Sample, Timed, creates_tasks, depends, includes, leaves_task, loses_single, meanwhile,

@@ -1,13 +1,14 @@
-//! Where MPI's functions are.
+//! Where MPI's functions are, for interposers that stand in front of them.
 
-use fathomp_sys::dlsym_next;
+use crate::dlsym_next;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 /// The function of that name in the libraries that come after ours; else the one that
 /// profilers call by a `P` more; else either of them in a library that only some other knows,
 /// as with interpreters that load MPI themselves. Null if there is none.
-pub(super) fn find(name: &CStr) -> *mut c_void {
+#[must_use]
+pub fn find(name: &CStr) -> *mut c_void {
     let profiled = with_p(name);
     let names = [Some(name), profiled.as_deref()];
     let names = || names.iter().copied().flatten();
@@ -34,7 +35,8 @@ fn with_p(name: &CStr) -> Option<CString> {
 }
 
 /// The function of that name in any library of MPI's; null if there is none.
-pub(super) fn find_anywhere(name: &CStr) -> *mut c_void {
+#[must_use]
+pub fn find_anywhere(name: &CStr) -> *mut c_void {
     dlsym_next::in_any(name, |path| {
         path.windows(3)
             .any(|part| part.eq_ignore_ascii_case(b"mpi"))

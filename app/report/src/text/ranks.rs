@@ -1,0 +1,157 @@
+//! What `fathomp regions` prints of all ranks of an MPI program.
+
+use super::grid::Grid;
+use super::mpi::at_least;
+use super::{WIDTH_MIN, printable, wrapped};
+use crate::units::{NOTHING, bytes, duration, percent, plural, short_count};
+use fathomp_analysis::{Late, RankRow, Ranks};
+
+/// Places that are shown, and ranks.
+const PLACES_MAX: usize = 12;
+const RANKS_MAX: usize = 64;
+/// A rank that others wait for is named if that takes this part of the run.
+const WORTH: f64 = 0.03;
+
+/// A line on all ranks, a table of them, what they lose to whom, and where they call MPI.
+#[must_use]
+pub fn ranks(name: &str, all: &Ranks, width: usize) -> String {
+    let width = width.max(WIDTH_MIN);
+    let mut text = wrapped(&headline(name, all), width, "");
+    text.push('\n');
+    text.push_str(&table(all).render(width));
+    text.push('\n');
+    let mut explanation = "Wall: between MPI_Init and MPI_Finalize. Regions: time with a parallel region. Compute: of the threads' time. MPI: the first thread's. Waits: of that, until the last rank had come to calls that need all. Last: how often it came last.".to_owned();
+    if all.ranks.len() > RANKS_MAX {
+        explanation.push_str(&format!(
+            " The {RANKS_MAX} ranks with most time outside MPI are shown, of {}; --json has all.",
+            all.ranks.len()
+        ));
+    }
+    text.push_str(&wrapped(&explanation, width, ""));
+    text.push('\n');
+    text.push_str(&wrapped(&efficiencies(all), width, ""));
+    if let Some(late) = &all.late
+        && late.waited_ns as f64 >= WORTH * all.wall_ns as f64
+    {
+        text.push('\n');
+        text.push_str(&wrapped(&waited_for(all, late), width, ""));
+    }
+    if let Some(why) = &all.unknown_waits {
+        text.push_str(&wrapped(
+            &format!("What ranks wait for each other is not known: {why}."),
+            width,
+            "",
+        ));
+    }
+    if !all.calls.is_empty() {
+        text.push('\n');
+        text.push_str(&calls(all).render(width));
+    }
+    text
+}
+
+fn headline(name: &str, all: &Ranks) -> String {
+    let threads: Vec<u32> = all.ranks.iter().map(|one| one.threads).collect();
+    let (least, most) = (threads.iter().min(), threads.iter().max());
+    let each = match (least, most) {
+        (Some(least), Some(most)) if least == most => {
+            format!("{} each", plural((*least).into(), "thread"))
+        }
+        (Some(least), Some(most)) => format!("{least} to {most} threads"),
+        _ => "no threads".to_owned(),
+    };
+    format!(
+        "{}: {} with {each}, {}",
+        printable(name),
+        plural(all.ranks.len() as u64, "rank"),
+        duration(all.wall_ns as f64)
+    )
+}
+
+fn table(all: &Ranks) -> Grid {
+    let mut shown: Vec<&RankRow> = all.ranks.iter().collect();
+    if shown.len() > RANKS_MAX {
+        shown.sort_by_key(|one| std::cmp::Reverse(one.wall_ns.saturating_sub(one.mpi_ns)));
+        shown.truncate(RANKS_MAX);
+        shown.sort_by_key(|one| one.rank);
+    }
+    let first = all.ranks.first().map(|one| one.host.as_str());
+    let one_host = all.ranks.iter().all(|one| Some(one.host.as_str()) == first);
+    let mut grid = Grid::new("Rank")
+        .column("Wall", 2)
+        .column("Regions", 1)
+        .column("Compute", 0)
+        .column("MPI", 0)
+        .column("Waits", 0)
+        .column("Last", 3);
+    for one in shown {
+        let wall = (one.wall_ns as f64).max(1.0);
+        let part = |ns: u64| percent(ns as f64 / wall);
+        let name = match one_host {
+            true => one.rank.to_string(),
+            false => format!("{} on {}", one.rank, printable(&one.host)),
+        };
+        grid.row(
+            name,
+            vec![
+                duration(one.wall_ns as f64),
+                part(one.regions_ns),
+                percent(one.computing_ns as f64 / (wall * f64::from(one.threads.max(1)))),
+                part(one.mpi_ns),
+                one.waiting_ns.map_or(NOTHING.to_owned(), part),
+                one.last.map_or(NOTHING.to_owned(), short_count),
+            ],
+        );
+    }
+    grid
+}
+
+fn efficiencies(all: &Ranks) -> String {
+    let one = &all.efficiency;
+    format!(
+        "Parallel efficiency {} = MPI {} (load balance {} x communication {}) x OpenMP {}",
+        percent(one.parallel),
+        percent(one.mpi),
+        percent(one.mpi_balance),
+        percent(one.mpi_communication),
+        percent(one.openmp)
+    )
+}
+
+fn waited_for(all: &Ranks, late: &Late) -> String {
+    let waited = late.waited_ns as f64;
+    format!(
+        "Rank {} comes last to {} of {} that need all ranks, and the others wait {} for it on the mean, {} of the run, most of that in {}: give it less work, or more threads.",
+        late.rank,
+        short_count(late.times),
+        plural(late.of, "call"),
+        duration(waited),
+        percent(waited / (all.wall_ns as f64).max(1.0)),
+        printable(&late.place)
+    )
+}
+
+fn calls(all: &Ranks) -> Grid {
+    let mut grid = Grid::new("MPI, all ranks")
+        .column("Ranks", 3)
+        .column("Calls", 1)
+        .column("Time", 0)
+        .column("Least", 2)
+        .column("Most", 0)
+        .column("Bytes", 1);
+    for one in all.calls.iter().take(PLACES_MAX) {
+        grid.row(
+            printable(&format!("{} {}", one.function, one.name)),
+            vec![
+                short_count(one.ranks.into()),
+                at_least(one.complete, short_count(one.count)),
+                duration(one.time_ns as f64),
+                duration(one.rank_ns[0] as f64),
+                duration(one.rank_ns[1] as f64),
+                one.bytes
+                    .map_or(NOTHING.to_owned(), |sum| at_least(one.complete, bytes(sum))),
+            ],
+        );
+    }
+    grid
+}
