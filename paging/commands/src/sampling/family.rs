@@ -1,6 +1,6 @@
 //! The processes and threads that a program consists of, as the kernel lists them.
 
-use super::kernel::start_time;
+use super::kernel::{ProcFile, start_time};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,20 @@ struct Member {
     start: u64,
     /// The file of its program; when that changes, its threads begin anew.
     program: Option<PathBuf>,
-    threads: HashMap<u32, u64>,
+    threads: HashMap<u32, Task>,
+    /// The directory of its threads, which has as many links as there are threads and two more.
+    tasks: ProcFile,
+    /// Links that it had when its threads were looked for; `None` if they are to be looked for
+    /// in any case.
+    links: Option<u64>,
+}
+
+/// A thread.
+#[derive(Debug)]
+struct Task {
+    /// When it began, in the kernel's ticks.
+    start: u64,
+    children: ProcFile,
 }
 
 /// What has changed since the look before.
@@ -63,10 +76,13 @@ impl Family {
             self.left_out += 1;
             return;
         }
+        let here = directory(process);
         let member = Member {
             start,
-            program: program(&directory(process)),
+            program: program(&here),
             threads: HashMap::new(),
+            tasks: ProcFile::new(here.join("task")),
+            links: None,
         };
         self.processes.insert(process, member);
     }
@@ -84,8 +100,15 @@ impl Family {
         member.is_some_and(|member| program(&directory(process)) != member.program)
     }
 
-    /// Looks again.
-    pub(super) fn refresh(&mut self) -> Changes {
+    /// Has the threads of a process looked for at the next look, however many there are.
+    pub(super) fn doubt(&mut self, process: u32) {
+        if let Some(member) = self.processes.get_mut(&process) {
+            member.links = None;
+        }
+    }
+
+    /// Looks again; if not `thoroughly`, for threads only where their number has changed.
+    pub(super) fn refresh(&mut self, thoroughly: bool) -> Changes {
         let mut changes = Changes::default();
         let mut queue: Vec<u32> = self.processes.keys().copied().collect();
         let mut seen = HashSet::new();
@@ -93,54 +116,80 @@ impl Family {
             if !seen.insert(process) {
                 continue;
             }
-            let Some(member) = self.processes.get(&process) else {
-                continue;
-            };
-            let here = directory(process);
-            let tasks = match start_time(&here) {
-                Some(start) if start == member.start => threads(&here),
-                // It has ended; its number may be another's by now.
-                _ => None,
-            };
-            let Some(tasks) = tasks else {
-                let threads = member.threads.keys();
-                changes
-                    .ended
-                    .extend(threads.map(|&thread| (process, thread)));
-                changes.processes_ended.push(process);
-                self.processes.remove(&process);
-                continue;
-            };
-            for child in tasks.keys().flat_map(|&thread| children(&here, thread)) {
-                self.adopt(child);
-                queue.push(child);
-            }
-            let program = program(&here);
-            if program.is_some() && program == self.held {
-                continue;
-            }
             let Some(member) = self.processes.get_mut(&process) else {
                 continue;
             };
-            let same_program = program == member.program;
-            member.program = program;
-            member.threads.retain(|&thread, start| {
-                let lives = tasks.get(&thread) == Some(start);
-                if !lives {
-                    changes.ended.push((process, thread));
-                } else if !same_program {
-                    changes.replaced.push((process, thread));
+            let here = directory(process);
+            let program = program(&here);
+            // Before its threads are looked for: what begins meanwhile is found the next time.
+            let links = member.tasks.links().filter(|_| program != self.held);
+            let is_same = !thoroughly
+                && program == member.program
+                && links.is_some()
+                && links == member.links;
+            let children: Vec<u32> = if is_same {
+                let tasks = member.threads.values();
+                tasks.flat_map(|task| task.children.children()).collect()
+            } else {
+                let tasks = match start_time(&here) {
+                    Some(start) if start == member.start => threads(&here),
+                    // It has ended; its number may be another's by now.
+                    _ => None,
+                };
+                let Some(tasks) = tasks else {
+                    let threads = member.threads.keys();
+                    changes
+                        .ended
+                        .extend(threads.map(|&thread| (process, thread)));
+                    changes.processes_ended.push(process);
+                    self.processes.remove(&process);
+                    continue;
+                };
+                member.links = links;
+                let children = tasks.keys().map(|&thread| children(&here, thread));
+                let children = children.flat_map(|file| file.children()).collect();
+                if program.is_none() || program != self.held {
+                    member.update((process, program), &tasks, &mut changes);
                 }
-                lives && same_program
-            });
-            for (&thread, &start) in &tasks {
-                if member.threads.insert(thread, start).is_none() {
-                    changes.began.push((process, thread));
-                }
+                children
+            };
+            for child in children {
+                self.adopt(child);
+                queue.push(child);
             }
         }
         changes.began.sort_unstable();
         changes
+    }
+}
+
+impl Member {
+    /// These are its program and its threads, with when they began.
+    fn update(
+        &mut self,
+        (process, program): (u32, Option<PathBuf>),
+        tasks: &HashMap<u32, u64>,
+        changes: &mut Changes,
+    ) {
+        let same_program = program == self.program;
+        self.program = program;
+        self.threads.retain(|&thread, task| {
+            let lives = tasks.get(&thread) == Some(&task.start);
+            if !lives {
+                changes.ended.push((process, thread));
+            } else if !same_program {
+                changes.replaced.push((process, thread));
+            }
+            lives && same_program
+        });
+        let here = directory(process);
+        for (&thread, &start) in tasks {
+            self.threads.entry(thread).or_insert_with(|| {
+                changes.began.push((process, thread));
+                let children = children(&here, thread);
+                Task { start, children }
+            });
+        }
     }
 }
 
@@ -166,13 +215,9 @@ fn threads(process: &Path) -> Option<HashMap<u32, u64>> {
     (!threads.is_empty()).then_some(threads)
 }
 
-/// Children that a thread has forked.
-fn children(process: &Path, thread: u32) -> Vec<u32> {
-    let path = process.join(format!("task/{thread}/children"));
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.split_ascii_whitespace()
-        .filter_map(|number| number.parse().ok())
-        .collect()
+/// Where the children stand that a thread has forked.
+fn children(process: &Path, thread: u32) -> ProcFile {
+    ProcFile::new(process.join(format!("task/{thread}/children")))
 }
 
 #[cfg(test)]
@@ -193,13 +238,13 @@ mod tests {
             .unwrap();
         let mut family = Family::of(shell.id());
         // It may be this program's own image until it has become the shell.
-        while family.refresh().began.is_empty() || !is(&shell, "sh") {}
-        family.refresh();
+        while family.refresh(false).began.is_empty() || !is(&shell, "sh") {}
+        family.refresh(false);
         let mut input = shell.stdin.take().unwrap();
         input.write_all(b"\n").unwrap();
         while !is(&shell, "cat") {}
         assert!(family.is_replaced(shell.id()));
-        let changes = family.refresh();
+        let changes = family.refresh(false);
         assert!(!family.is_replaced(shell.id()));
         assert_eq!(changes.began, [(shell.id(), shell.id())]);
         assert_eq!(changes.replaced, changes.began);
@@ -216,7 +261,7 @@ mod tests {
         let mut began = Vec::new();
         while began.is_empty() {
             // Other tests start programs, too.
-            began = family.refresh().began;
+            began = family.refresh(false).began;
             began.retain(|&(process, _)| process == sleep.id());
         }
         assert_eq!(began, [(sleep.id(), sleep.id())]);
@@ -224,7 +269,7 @@ mod tests {
         assert!(all.contains(&sleep.id()) && !all.contains(&std::process::id()));
         sleep.kill().unwrap();
         sleep.wait().unwrap();
-        family.refresh();
+        family.refresh(false);
         assert!(!family.processes().any(|process| process == sleep.id()));
     }
 
@@ -246,19 +291,19 @@ mod tests {
         output.read_line(&mut line).unwrap();
         let child: u32 = line.trim().parse().unwrap();
         let mut family = Family::of(shell.id());
-        let began = family.refresh().began;
+        let began = family.refresh(false).began;
         let mut expected = [(shell.id(), shell.id()), (child, child)];
         expected.sort_unstable();
         assert_eq!(began, expected);
-        assert_eq!(family.refresh(), Changes::default());
+        assert_eq!(family.refresh(false), Changes::default());
 
         shell.stdin.take().unwrap().write_all(b"\n").unwrap();
         shell.wait().unwrap();
-        assert_eq!(family.refresh().processes_ended, [shell.id()]);
+        assert_eq!(family.refresh(false).processes_ended, [shell.id()]);
         assert_eq!(family.processes().collect::<Vec<_>>(), [child]);
         kill(Pid::from_raw(child.cast_signed()), Signal::SIGKILL).unwrap();
         while family.processes().count() > 0 {
-            family.refresh();
+            family.refresh(false);
             std::thread::yield_now();
         }
     }

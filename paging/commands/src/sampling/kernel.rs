@@ -1,16 +1,85 @@
 //! What the kernel shows of threads, processes and the machine in `/proc`.
 
 use fathomp_paging::{Counter, Counts};
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 /// Bytes of a page.
 const PAGE_BYTES: u64 = 4096;
 
-/// Counters of a thread since it began, as `/proc/PID/task/TID/stat` has them.
-pub(super) fn thread_counts(process: u32, thread: u32) -> Option<Counts> {
-    let path = format!("/proc/{process}/task/{thread}/stat");
-    parse_stat(&fs::read_to_string(path).ok()?)
+/// A file of `/proc` that is read again and again, by one system call: it is kept open if there
+/// are descriptors enough. What has ended cannot be read, even if another has its number.
+#[derive(Debug)]
+pub(super) struct ProcFile {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl ProcFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        /// Descriptors beyond this number are for what is written.
+        const KEPT_MAX: i32 = 512;
+        let file = File::open(&path).ok();
+        let file = file.filter(|file| file.as_raw_fd() < KEPT_MAX);
+        Self { path, file }
+    }
+
+    /// Of a directory that is kept open, links to it.
+    pub(super) fn links(&self) -> Option<u64> {
+        Some(self.file.as_ref()?.metadata().ok()?.nlink())
+    }
+
+    /// What is made of its text.
+    fn read<T>(&self, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        /// More than there is in any file of which the beginning is not enough.
+        const BYTES: usize = 8 << 10;
+        /// What ends before is whole: the kernel gives text by the page.
+        const PART: usize = 2 << 10;
+        let opened;
+        let file = match &self.file {
+            Some(file) => file,
+            None => {
+                opened = File::open(&self.path).ok()?;
+                &opened
+            }
+        };
+        let mut text = [0; BYTES];
+        let mut length = 0;
+        loop {
+            let read = file.read_at(&mut text[length..], length as u64).ok()?;
+            length += read;
+            if read < PART || length == BYTES {
+                break;
+            }
+        }
+        parse(&String::from_utf8_lossy(&text[..length]))
+    }
+
+    /// The page faults in a thread's `stat`, since it began.
+    pub(super) fn faults(&self) -> Option<Counts> {
+        self.read(parse_stat)
+    }
+
+    /// The processes in a thread's `children`.
+    pub(super) fn children(&self) -> Vec<u32> {
+        let numbers = |text: &str| {
+            let words = text.split_ascii_whitespace();
+            Some(words.filter_map(|number| number.parse().ok()).collect())
+        };
+        self.read(numbers).unwrap_or_default()
+    }
+
+    /// Pages in swap, in a process's `status`.
+    pub(super) fn swapped_pages(&self) -> Option<u64> {
+        self.read(parse_swapped)
+    }
+
+    /// Pages that were read from and written to swap, in `/proc/vmstat`.
+    pub(super) fn swaps(&self) -> Option<Counts> {
+        self.read(parse_vmstat)
+    }
 }
 
 /// The page faults in a line of `stat`.
@@ -28,20 +97,27 @@ fn parse_stat(text: &str) -> Option<Counts> {
     Some(counts)
 }
 
-/// Pages of a process that are in swap.
-pub(super) fn swapped_pages(process: u32) -> Option<u64> {
-    parse_swapped(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
-}
-
 fn parse_swapped(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024 / PAGE_BYTES)
 }
 
-/// Pages that the machine has read from and written to swap since it started.
+/// Where the kernel says what the machine has read from and written to swap since it started.
+pub(super) fn vmstat() -> ProcFile {
+    ProcFile::new("/proc/vmstat".into())
+}
+
+/// Whether the machine has anywhere to swap to; if in doubt.
+pub(super) fn has_swap() -> bool {
+    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    // A line of titles comes first.
+    text.lines().count() != 1
+}
+
+/// What it says.
 pub(crate) fn system_swaps() -> Option<Counts> {
-    parse_vmstat(&fs::read_to_string("/proc/vmstat").ok()?)
+    vmstat().swaps()
 }
 
 fn parse_vmstat(text: &str) -> Option<Counts> {
@@ -106,7 +182,8 @@ mod tests {
     #[test]
     fn this_thread_has_counts_and_a_beginning() {
         let process = std::process::id();
-        let counts = thread_counts(process, process).unwrap();
+        let stat = ProcFile::new(format!("/proc/{process}/task/{process}/stat").into());
+        let counts = stat.faults().unwrap();
         assert!(counts[Counter::MinorFaults] > 0);
         assert!(start_time(Path::new("/proc/self")).is_some_and(|start| start > 0));
         assert_eq!(start_time(Path::new("/proc/nobody")), None);

@@ -1,7 +1,7 @@
 //! The sampler of a program.
 
 use super::family::Family;
-use super::kernel;
+use super::kernel::{self, ProcFile};
 use super::pace::{OwnPace, Pace};
 use super::thread::{How, Thread, difference};
 use super::{Often, SampleSink, Sampled};
@@ -13,13 +13,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Between two looks at swap.
+/// Between two looks at swap, ...
 const SWAP_INTERVAL: Duration = Duration::from_millis(20);
+/// ... and at whether there is any, where there is none.
+const NO_SWAP_INTERVAL: Duration = Duration::from_secs(1);
 /// Shortest time between two searches for new threads, which cost more than a look at
-/// those that are known.
+/// those that are known, if an interval was asked for.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(10);
-/// A sampler that chooses its interval searches for no more than one part of the time in so many.
+/// Longest time between two searches of a sampler that chooses its interval, ...
+const SEARCH_INTERVAL_MAX: Duration = Duration::from_millis(200);
+/// ... and searches for no more than one part of the time in so many.
 const SEARCH_COST: u64 = 100;
+/// What is due so soon is done with what is due now: to be woken costs more than to look.
+const TOGETHER: Duration = Duration::from_millis(5);
 /// Shortest interval at which threads are looked at in `/proc`, if the interval was asked for.
 const FILES_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -38,8 +44,9 @@ pub(crate) struct Sampler<S> {
     /// When it was looked last for what has begun.
     searched: Option<Ticks>,
     search_ns: u64,
-    /// Pages in swap at the last look, by process.
-    swapped: HashMap<u32, u64>,
+    /// What tells of pages in swap, and how many there were at the last look, by process.
+    swapped: HashMap<u32, (ProcFile, Option<u64>)>,
+    vmstat: ProcFile,
     system: Counts,
     /// The last look at what has not risen since it was told last.
     quiet: HashMap<Sampled, Ticks>,
@@ -73,6 +80,7 @@ impl<S: SampleSink> Sampler<S> {
         window: (Instant, Option<Instant>),
         sink: S,
     ) -> Self {
+        let vmstat = kernel::vmstat();
         Self {
             sink,
             family: Family::of(process),
@@ -89,7 +97,8 @@ impl<S: SampleSink> Sampler<S> {
             searched: None,
             search_ns: 0,
             swapped: HashMap::new(),
-            system: kernel::system_swaps().unwrap_or(Counts::ZERO),
+            system: vmstat.swaps().unwrap_or(Counts::ZERO),
+            vmstat,
             quiet: HashMap::new(),
             remarks: Remarks::default(),
         }
@@ -101,29 +110,42 @@ impl<S: SampleSink> Sampler<S> {
         self.sink
             .sample(Sampled::System, clock::now(), &Counts::ZERO);
         let start = Instant::now();
-        let (mut search, mut swap) = (start, start);
+        let (mut search, mut swap, mut has_swap) = (start, start, false);
         let mut threads = match self.rhythm {
             Rhythm::Never => None,
             _ => Some(start.max(self.window.0)),
         };
         loop {
-            if Instant::now() >= search {
+            let soon = Instant::now() + TOGETHER;
+            let searches = search <= soon;
+            if searches {
                 self.search();
+                let by_cost = Duration::from_nanos(self.search_ns * SEARCH_COST);
                 let longest = match &self.rhythm {
                     Rhythm::Never => SWAP_INTERVAL,
-                    Rhythm::Asked(pace) => pace.interval(),
-                    Rhythm::Own(_) => Duration::from_nanos(self.search_ns * SEARCH_COST),
+                    Rhythm::Asked(pace) => pace.interval().clamp(SEARCH_INTERVAL, SWAP_INTERVAL),
+                    Rhythm::Own(_) => by_cost.clamp(SWAP_INTERVAL, SEARCH_INTERVAL_MAX),
                 };
-                search = Instant::now() + longest.clamp(SEARCH_INTERVAL, SWAP_INTERVAL);
+                search = Instant::now() + longest;
             }
-            if Instant::now() >= swap {
+            if swap <= soon {
                 self.look_at_swap();
-                swap = Instant::now() + SWAP_INTERVAL;
+                has_swap = has_swap || kernel::has_swap();
+                let interval = if has_swap {
+                    SWAP_INTERVAL
+                } else {
+                    NO_SWAP_INTERVAL
+                };
+                swap = Instant::now() + interval;
             }
             let mut next = search.min(swap);
             if let Some(due) = threads {
-                if Instant::now() >= due {
-                    threads = self.look_by_rhythm(due, start);
+                let latest = match self.rhythm {
+                    Rhythm::Own(_) => soon,
+                    _ => Instant::now(),
+                };
+                if due <= latest {
+                    threads = self.look_by_rhythm(due, start, searches);
                 }
                 next = threads.map_or(next, |due| next.min(due));
             }
@@ -132,7 +154,7 @@ impl<S: SampleSink> Sampler<S> {
                 break;
             }
         }
-        self.look_at_threads();
+        self.look_at_threads(false);
         self.look_at_swap();
         let remarks = self.remarks();
         let at = clock::now();
@@ -146,10 +168,11 @@ impl<S: SampleSink> Sampler<S> {
         (self.sink, remarks)
     }
 
-    /// Looks at threads, which was due then; when the next look is.
-    fn look_by_rhythm(&mut self, due: Instant, start: Instant) -> Option<Instant> {
+    /// Looks at threads, which was due then, after a search if there was none just now; when the
+    /// next look is.
+    fn look_by_rhythm(&mut self, due: Instant, start: Instant, searched: bool) -> Option<Instant> {
         let before_ns = clock::thread_cpu_ns();
-        self.look_at_threads();
+        self.look_at_threads(searched);
         let wait = match &mut self.rhythm {
             Rhythm::Never => return None,
             Rhythm::Asked(pace) => pace.looked(due.elapsed()),
@@ -175,7 +198,8 @@ impl<S: SampleSink> Sampler<S> {
     }
 
     fn search_now(&mut self) {
-        let changes = self.family.refresh();
+        let thoroughly = matches!(self.rhythm, Rhythm::Asked(_));
+        let changes = self.family.refresh(thoroughly);
         let at = clock::now();
         let since = self.searched.replace(at);
         let replaced: HashSet<_> = changes.replaced.iter().copied().collect();
@@ -242,10 +266,10 @@ impl<S: SampleSink> Sampler<S> {
         self.remarks.refused.get_or_insert(error);
     }
 
-    fn look_at_threads(&mut self) {
+    /// Looks at threads, those of programs that began meanwhile, too.
+    fn look_at_threads(&mut self, searched: bool) {
         let is_replaced = |process| self.family.is_replaced(process);
-        let replaced = self.family.processes().any(is_replaced);
-        if replaced {
+        if !searched && self.family.processes().any(is_replaced) {
             self.search();
         }
         let all: Vec<_> = self.threads.keys().copied().collect();
@@ -258,26 +282,31 @@ impl<S: SampleSink> Sampler<S> {
         let Some(known) = self.threads.get_mut(&(process, thread)) else {
             return;
         };
-        if let Some((at, rose)) = known.rose() {
-            self.tell(Sampled::Thread { process, thread }, at, &rose);
+        match known.rose() {
+            Some((at, rose)) => self.tell(Sampled::Thread { process, thread }, at, &rose),
+            None => self.family.doubt(process),
         }
     }
 
     fn look_at_swap(&mut self) {
         let at = clock::now();
-        if let Some(now) = kernel::system_swaps() {
+        if let Some(now) = self.vmstat.swaps() {
             let rose = difference(&now, &self.system);
             self.system = now;
             self.tell(Sampled::System, at, &rose);
         }
         let processes: Vec<_> = self.family.processes().collect();
         for process in processes {
+            let (status, last) = self.swapped.entry(process).or_insert_with(|| {
+                let status = format!("/proc/{process}/status");
+                (ProcFile::new(status.into()), None)
+            });
             // Kernel threads and processes that have just ended have no memory.
-            let Some(pages) = kernel::swapped_pages(process) else {
+            let Some(pages) = status.swapped_pages() else {
                 continue;
             };
             let of = Sampled::Process(process);
-            match self.swapped.insert(process, pages) {
+            match last.replace(pages) {
                 None => self.sink.sample(of, at, &Counts::ZERO),
                 Some(before) => self.tell(of, at, &swapped(before, pages)),
             }

@@ -1,6 +1,6 @@
 //! The counters of one thread, by whichever way they can be had.
 
-use super::kernel;
+use super::kernel::ProcFile;
 use fathomp_paging::{Counter, Counts};
 use fathomp_sys::clock;
 use fathomp_sys::perf::{PerfError, Seen, ThreadCounters};
@@ -10,8 +10,6 @@ use fathomp_types::Ticks;
 /// are read from `/proc`.
 #[derive(Debug)]
 pub(super) struct Thread {
-    process: u32,
-    thread: u32,
     source: Source,
     last: Counts,
     /// When it was looked at last.
@@ -23,7 +21,7 @@ enum Source {
     /// Counters of the kernel's performance events.
     Events(ThreadCounters),
     /// `/proc`.
-    Files,
+    File(ProcFile),
 }
 
 /// How threads' counters are had.
@@ -44,15 +42,14 @@ impl Thread {
         by_events: bool,
     ) -> (Option<Self>, Option<PerfError>) {
         let new = |source, last| Self {
-            process,
-            thread,
             source,
             last,
             looked_at: clock::now(),
         };
         let by_files = || {
-            let last = kernel::thread_counts(process, thread)?;
-            Some(new(Source::Files, last))
+            let stat = ProcFile::new(format!("/proc/{process}/task/{thread}/stat").into());
+            let last = stat.faults()?;
+            Some(new(Source::File(stat), last))
         };
         if !by_events {
             return (by_files(), None);
@@ -72,7 +69,7 @@ impl Thread {
     pub(super) fn how(&self) -> How {
         match &self.source {
             Source::Events(counters) => How::Events(counters.seen()),
-            Source::Files => How::Files,
+            Source::File(_) => How::Files,
         }
     }
 
@@ -91,7 +88,7 @@ impl Thread {
                 counts[Counter::InvoluntarySwitches] = read.switches;
                 counts
             }
-            Source::Files => kernel::thread_counts(self.process, self.thread)?,
+            Source::File(stat) => stat.faults()?,
         };
         let before = std::mem::replace(&mut self.last, now);
         Some((self.looked_at, difference(&now, &before)))
