@@ -5,14 +5,14 @@
 //! of the [`Format`]; it is never kept. Nothing in it is believed by those who read it: the
 //! program may have scribbled over it.
 
+use crate::bell::Bell;
 use crate::{Ring, Word};
 use fathomp_sys::clock::{self, Pair};
-use fathomp_sys::peer;
+use fathomp_sys::peer::{self, PidFd};
 use fathomp_sys::shm::{SharedFile, WORD};
 use fathomp_types::Ticks;
-use std::collections::HashSet;
-use std::ffi::OsString;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
@@ -43,6 +43,9 @@ pub mod header {
     /// 1 if the process was forked by one that was recorded.
     pub const FORKED: usize = 12;
 }
+
+/// Descriptors beyond this number are for what is written.
+const HELD_MAX: i32 = 512;
 
 /// A kind of ring file.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +85,10 @@ pub struct RingFile {
     start_time: u64,
     /// The process number means the same to us as to the process.
     same_namespace: bool,
+    /// Consumer: the process, if it can be held.
+    process: Option<PidFd>,
+    /// Producer: what calls the consumer.
+    bell: Option<Bell>,
     began: Pair,
 }
 
@@ -89,29 +96,6 @@ pub struct RingFile {
 #[must_use]
 pub fn stem(pid: u32, begin: Ticks) -> String {
     format!("{pid}-{:x}", begin.0)
-}
-
-/// Names of the ring files in a directory that are not `known`, sorted.
-///
-/// # Errors
-/// If the directory cannot be read.
-pub fn unknown(
-    live: &Path,
-    extension: &str,
-    known: &HashSet<OsString>,
-) -> io::Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(live)? {
-        let name = entry?.file_name();
-        let is_ring = Path::new(&name)
-            .extension()
-            .is_some_and(|one| one == extension);
-        if is_ring && !known.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
 }
 
 impl RingFile {
@@ -133,7 +117,9 @@ impl RingFile {
             put(header::MONOTONIC, begin.monotonic_ns);
             put(header::START_TIME, peer::start_time(pid).unwrap_or(0));
             put(header::PID_NAMESPACE, peer::pid_namespace());
-            Ok(Self::of(file, path, format))
+            let mut made = Self::of(file, path, format);
+            made.bell = path.parent().and_then(|live| Bell::open(live).ok());
+            Ok(made)
         });
         made.inspect_err(|error| {
             if error.kind() != io::ErrorKind::AlreadyExists {
@@ -151,7 +137,16 @@ impl RingFile {
         let draft = self.path.with_extension("new");
         std::fs::rename(&draft, &self.path).inspect_err(|_| {
             let _ = std::fs::remove_file(&draft);
-        })
+        })?;
+        self.call();
+        Ok(())
+    }
+
+    /// Producer: wakes the consumer, which may sleep for long.
+    pub fn call(&self) {
+        if let Some(bell) = &self.bell {
+            bell.ring();
+        }
     }
 
     /// Consumer: opens the ring file of another process, which has `least` words at least.
@@ -170,7 +165,13 @@ impl RingFile {
         if version != format.version {
             return Err(SourceError::Version(version, format.version));
         }
-        Ok(Self::of(file, path, format))
+        let mut opened = Self::of(file, path, format);
+        let knowable = opened.same_namespace && opened.start_time != 0;
+        let process = PidFd::open(opened.pid).ok().filter(|_| knowable);
+        let process = process.filter(|process| process.as_fd().as_raw_fd() < HELD_MAX);
+        // The number may be another's by now.
+        opened.process = process.filter(|_| !opened.number_is_free());
+        Ok(opened)
     }
 
     /// Keeps what tells the process apart, as it is now.
@@ -183,6 +184,8 @@ impl RingFile {
             pid: read(header::PROCESS) as u32,
             start_time: read(header::START_TIME),
             same_namespace: namespace != 0 && namespace == peer::pid_namespace(),
+            process: None,
+            bell: None,
             began: Pair {
                 ticks: Ticks(read(header::BEGIN)),
                 monotonic_ns: read(header::MONOTONIC),
@@ -273,6 +276,20 @@ impl RingFile {
     /// Whether the process has certainly ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
+        match &self.process {
+            Some(process) => process.has_ended(),
+            None => self.number_is_free(),
+        }
+    }
+
+    /// Consumer: the process, if it could be held when the file was opened.
+    #[must_use]
+    pub fn held(&self) -> Option<&PidFd> {
+        self.process.as_ref()
+    }
+
+    /// Whether certainly no process has the number that is this one.
+    fn number_is_free(&self) -> bool {
         let knowable = self.same_namespace && self.start_time != 0;
         knowable && peer::start_time(self.pid) != Some(self.start_time)
     }
@@ -322,6 +339,7 @@ pub fn put_string(words: &[AtomicU64], bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drain::LiveDirectory;
 
     #[test]
     fn a_file_is_read_when_it_is_complete_by_those_of_its_version() {
@@ -334,10 +352,11 @@ mod tests {
         let path = live.path().join("1-a.ring");
         let ours = RingFile::begin(&path, format(3), 128, &clock::pair()).unwrap();
         put_string(&ours.words()[32..36], b"a name that is cut somewhere");
-        let listed = || unknown(live.path(), "ring", &HashSet::new()).unwrap().len();
-        assert_eq!(listed(), 0);
+        let mut directory = LiveDirectory::new(live.path(), "ring");
+        assert!(directory.arrivals(true).unwrap().is_empty());
         ours.complete().unwrap();
-        assert_eq!(listed(), 1);
+        assert_eq!(directory.arrivals(true).unwrap(), ["1-a.ring"]);
+        assert!(directory.arrivals(true).unwrap().is_empty());
         let theirs = RingFile::open(&path, format(3), 128).unwrap();
         assert_eq!(theirs.string(32, 4), "a name that is cut somew");
         assert!(theirs.is_whole() && !theirs.has_ended());

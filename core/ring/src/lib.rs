@@ -14,14 +14,16 @@
 //! far as it makes sense: whatever stands in the shared memory, both sides stay
 //! inside the ring. The protocol is checked with loom in this crate's tests.
 //!
-//! [`mod@file`] is the file in which a process keeps its rings.
+//! [`mod@file`] is the file in which a process keeps its rings, [`bell`] calls whoever empties
+//! them, and [`drain`] is what all have in common who do that.
 #![forbid(unsafe_code)]
 
+pub mod bell;
+pub mod drain;
 pub mod file;
 
 use fathomp_sys::shm;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// Takes words one by one.
 pub trait Sink {
@@ -171,32 +173,15 @@ impl<'a, W: Word> Ring<'a, W> {
         self.tail.acquire()
     }
 
-    /// Consumer that looks now and then and is at `from`: how full the ring is, and up to where
-    /// it is worth taking words out now. That is if it is fuller than an eighth, or something
-    /// has been `waiting` in it for longer than `patience`; with `all`, in any case.
-    pub fn due(
-        &self,
-        from: u64,
-        waiting: &mut Option<Instant>,
-        patience: Duration,
-        all: bool,
-    ) -> (f64, Option<u64>) {
+    /// Consumer that is at `from`: up to where it is worth taking words out now. That is if the
+    /// ring is fuller than an eighth; with `all`, if there are any.
+    pub fn due(&self, from: u64, all: bool) -> Option<u64> {
         /// A ring that is this full (one part in so many) is emptied at once.
         const SOON: u64 = 8;
         let written = self.written();
         let pending = written.wrapping_sub(from);
-        if pending == 0 {
-            return (0.0, None);
-        }
-        let fullness = (pending as f64 / self.capacity() as f64).min(1.0);
-        let now = Instant::now();
-        let since = *waiting.get_or_insert(now);
-        let soon = pending >= self.capacity() / SOON || now.duration_since(since) >= patience;
-        if !all && !soon {
-            return (fullness, None);
-        }
-        *waiting = None;
-        (fullness, Some(written))
+        let least = if all { 1 } else { self.capacity() / SOON };
+        (pending >= least.max(1)).then_some(written)
     }
 
     /// Consumer: copies the words from `from` up to `to` into `out`.

@@ -1,8 +1,46 @@
 //! Whether another process still runs.
 
 use crate::cluster::process::{self, Life};
+use crate::polling::readable;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// A process by a descriptor, which means this process whatever becomes of its number.
+#[derive(Debug)]
+pub struct PidFd(OwnedFd);
+
+impl PidFd {
+    /// Of a process that there is.
+    ///
+    /// # Errors
+    /// If there is none, or the kernel does not say (`pidfd_open` came with Linux 5.3, and
+    /// sandboxes may forbid it).
+    pub fn open(pid: u32) -> io::Result<Self> {
+        let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
+        // SAFETY: takes two numbers and returns a new descriptor or an error.
+        let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let descriptor = i32::try_from(descriptor).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is new, so nobody else owns it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
+    }
+
+    /// Whether the process has ended, even if nobody has waited for it yet.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        readable(&[self.as_fd()], Duration::ZERO)[0]
+    }
+}
+
+/// It can be read once the process has ended.
+impl AsFd for PidFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 /// Whether process `pid` has ended, even if nobody has waited for it yet.
 ///
@@ -12,36 +50,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// number is not given to another: never before its parent waited for it.
 ///
 /// # Errors
-/// If the kernel does not say (`pidfd_open` came with Linux 5.3, and sandboxes
-/// may forbid it).
+/// If the kernel does not say ([`PidFd::open`]).
 pub fn has_ended(pid: u32) -> io::Result<bool> {
     if let Some(life) = process::life(pid) {
         return Ok(matches!(life, Life::Ended(_)));
     }
-    let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: takes two numbers and returns a new descriptor or an error.
-    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    if descriptor < 0 {
-        let error = io::Error::last_os_error();
-        return match error.raw_os_error() {
-            Some(libc::ESRCH) => Ok(true),
-            _ => Err(error),
-        };
-    }
-    let descriptor = i32::try_from(descriptor).map_err(io::Error::other)?;
-    // SAFETY: the descriptor is new, so nobody else owns it.
-    let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    let mut query = libc::pollfd {
-        fd: descriptor.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: `query` is one writable pollfd; the call does not wait.
-    let ready = unsafe { libc::poll(&raw mut query, 1, 0) };
-    match ready {
-        0 => Ok(false),
-        1 => Ok(query.revents & libc::POLLIN != 0),
-        _ => Err(io::Error::last_os_error()),
+    match PidFd::open(pid) {
+        Ok(process) => Ok(process.has_ended()),
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

@@ -250,6 +250,32 @@ impl EventFd {
     }
 }
 
+/// It can be read while it is raised.
+impl AsFd for EventFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.counter.as_fd()
+    }
+}
+
+/// Waits until one of these can be read, for `longest` at most, or until a signal comes; says of
+/// each whether it can.
+#[must_use]
+pub fn readable(descriptors: &[BorrowedFd<'_>], longest: Duration) -> Vec<bool> {
+    let _errno = errno::Saved::new();
+    let query = |one: &BorrowedFd<'_>| libc::pollfd {
+        fd: one.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    let mut all: Vec<libc::pollfd> = descriptors.iter().map(query).collect();
+    // Rounded up: who waits for a moment shall not look again and again before it.
+    let longest = longest.as_nanos().div_ceil(1_000_000);
+    let longest = libc::c_int::try_from(longest).unwrap_or(libc::c_int::MAX);
+    // SAFETY: `all` has as many writable elements as are said to be there.
+    unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, longest) };
+    all.iter().map(|one| one.revents != 0).collect()
+}
+
 /// The kernel has just returned that descriptor.
 pub(crate) fn owned(descriptor: usize) -> OwnedFd {
     let descriptor = libc::c_int::try_from(descriptor).unwrap_or(-1);

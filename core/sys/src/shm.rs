@@ -54,6 +54,25 @@ impl SharedFile {
         Self::map(&file, words, path)
     }
 
+    /// Maps a file that several processes need, whichever of them comes first: whoever comes
+    /// second finds `words` zero words that have memory, or what others have put there.
+    ///
+    /// # Errors
+    /// If it cannot be made, opened or mapped.
+    pub fn open_or_create(path: &Path, words: usize) -> io::Result<Self> {
+        if !path.exists() {
+            let draft = path.with_extension(std::process::id().to_string());
+            let made = Self::create(&draft, words).and_then(|file| file.populate(0..words));
+            let linked = made.and_then(|()| std::fs::hard_link(&draft, path));
+            let _ = std::fs::remove_file(&draft);
+            match linked {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Self::open(path)
+    }
+
     /// Maps all whole words of an existing file.
     ///
     /// # Errors

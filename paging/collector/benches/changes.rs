@@ -7,7 +7,7 @@
 //! and thread come through for some seconds. Options: `--seconds N`, `--writer NAME`,
 //! `--rounds N`.
 
-use fathomp_collector::{Job, Summary, serve};
+use fathomp_collector::{Collector, Job, Summary};
 use fathomp_feed::record::{self, Record};
 use fathomp_feed::scribe::Scribe;
 use fathomp_interposer::{Change, EndFacts, Hooks, Process, ThreadFacts, ThreadSink};
@@ -16,6 +16,7 @@ use fathomp_paging::{Activity, Cause, Counter, Counts, Ending, State};
 use fathomp_sys::clock;
 use fathomp_types::{Clock, Ticks};
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -105,8 +106,17 @@ fn collect(live: &Path) {
         live: live.to_owned(),
         setup,
     };
-    let mut control = std::io::stdin();
-    serve(job, &mut control, &mut std::io::stdout()).expect("a collector");
+    let mut collector = Collector::start(job).expect("a collector");
+    println!("ready");
+    let control = std::io::stdin();
+    while !collector.wait(Duration::from_secs(1), Some(control.as_fd())) {
+        collector.poll();
+    }
+    let (summary, _closing) = collector.finish();
+    let line = serde_json::to_string(&summary).expect("a summary");
+    println!("{line}");
+    // The launcher looks at what this process used before it lets it end.
+    let _ = std::io::read_to_string(control);
 }
 
 struct Running {

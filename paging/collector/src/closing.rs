@@ -1,84 +1,12 @@
-//! Runs a collector in a process of its own, which the launcher controls by pipes.
-//!
-//! The collector says a line of JSON when it is [ready](Ready). It collects until it reads
-//! `finish`, or the pipe ends because the launcher has. Then it says its [`Summary`] as a
-//! line. It then waits for the pipe to end; until then the launcher may still write to the
-//! recording (`meta.json`), which is forwarded if the recording is on another host; then it
-//! says, as a line, a list of problems with that.
+//! What follows when a recording is complete here.
 
-use crate::collector::{Collector, Job, StartError, Summary};
 use crate::remote::Remote;
 use crate::store::Store;
 use fathomp_paging::setup::Setup;
 use fathomp_paging::{META, stream};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io::{self, Read, Write};
-use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::io;
 use std::path::{Path, PathBuf};
-
-/// The word that ends collecting.
-const FINISH: &[u8] = b"finish";
-
-/// What a collector says when processes may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
-    /// Where it listens on a network, if it does.
-    pub address: Option<SocketAddr>,
-}
-
-/// Collects until `control` says `finish` or ends; says what it has to say to `told`.
-///
-/// # Errors
-/// If the collector cannot begin.
-pub fn serve(
-    job: Job,
-    control: &mut (impl Read + AsFd),
-    told: &mut impl Write,
-) -> Result<Summary, StartError> {
-    have_descriptors();
-    let mut collector = Collector::start(job)?;
-    let address = collector.address();
-    // A launcher that is gone is noticed by the control pipe.
-    let _ = say(told, &Ready { address });
-    let open = loop {
-        let progress = collector.poll();
-        if collector.wait(progress.pause, Some(control.as_fd())) {
-            let mut bytes = [0; 256];
-            let got = control.read(&mut bytes).unwrap_or(0);
-            let open = got != 0;
-            let said = bytes.get(..got).unwrap_or_default();
-            if !open || said.windows(FINISH.len()).any(|part| part == FINISH) {
-                break open;
-            }
-        }
-    };
-    let (summary, closing) = collector.finish();
-    let _ = say(told, &summary);
-    if open {
-        let mut rest = Vec::new();
-        let _ = control.read_to_end(&mut rest);
-    }
-    let _ = say(told, &closing.close());
-    Ok(summary)
-}
-
-/// Allows this process as many descriptors as it may have: every process that sends needs one.
-fn have_descriptors() {
-    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // With fewer, processes wait to be accepted.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
-    }
-}
-
-fn say(told: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(what)?;
-    line.push(b'\n');
-    told.write_all(&line)?;
-    told.flush()
-}
 
 /// What is left to do when the recording is complete here: to forward what others wrote into
 /// it, if it is on another host.
@@ -165,45 +93,9 @@ fn there(meta: &[u8], offset_ns: i64) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collector::{Collector, Job};
     use fathomp_paging::PagingMeta;
     use fathomp_paging::setup::Writer;
-    use std::io::{BufRead, BufReader};
-
-    fn job(root: &Path, writer: Writer) -> Job {
-        let live = root.join("live");
-        std::fs::create_dir_all(&live).unwrap();
-        let setup = Setup {
-            writer,
-            streams: root.join("paging"),
-            key: "0f".repeat(16),
-            ..Setup::default()
-        };
-        Job { live, setup }
-    }
-
-    #[test]
-    fn the_launcher_hears_when_it_may_begin_and_what_it_came_to() {
-        for finishes in [true, false] {
-            let root = tempfile::tempdir().unwrap();
-            let job = job(root.path(), Writer::Collector(String::new()));
-            let (mut control, mut launcher) = io::pipe().unwrap();
-            let (heard, mut told) = io::pipe().unwrap();
-            let thread = std::thread::spawn(move || serve(job, &mut control, &mut told));
-            let mut lines = BufReader::new(heard).lines();
-            let ready: Ready = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-            assert!(ready.address.is_some());
-            assert!(Setup::read(&root.path().join("live")).is_ok());
-            if finishes {
-                launcher.write_all(b"finish\n").unwrap();
-                let summary: Summary =
-                    serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-                assert_eq!(summary.problems, Vec::<String>::new());
-            }
-            drop(launcher);
-            thread.join().unwrap().unwrap();
-            assert_eq!(lines.last().unwrap().unwrap(), "[]");
-        }
-    }
 
     #[test]
     fn what_the_launcher_adds_at_the_end_is_forwarded_by_the_other_clock() {
@@ -230,8 +122,15 @@ mod tests {
         let host = crate::Host::listen("127.0.0.1:0", &kept, &"0f".repeat(16), 1 << 20).unwrap();
         let writer = Writer::Remote(host.address().to_string());
         let host = std::thread::spawn(move || host.run(|| false));
-        let job = job(root.path(), writer);
-        let streams = job.setup.streams.clone();
+        let (live, streams) = (root.path().join("live"), root.path().join("paging"));
+        std::fs::create_dir_all(&live).unwrap();
+        let setup = Setup {
+            writer,
+            streams: streams.clone(),
+            key: "0f".repeat(16),
+            ..Setup::default()
+        };
+        let job = Job { live, setup };
         let (summary, closing) = Collector::start(job).unwrap().finish();
         assert_eq!(summary.problems, Vec::<String>::new());
         PagingMeta::default().write(&streams).unwrap();

@@ -6,7 +6,7 @@
 use crate::peers::{self, Event, ExpectedPeers, PeerId, Peers};
 use fathomp_feed::append::append;
 use fathomp_feed::message::{self, ClockNote, Header, Kind};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use fathomp_sys::polling::readable;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
@@ -147,14 +147,7 @@ impl Host {
     }
 
     fn wait(&self, longest: Duration) {
-        let all = self.peers.descriptors();
-        let mut all: Vec<_> = all
-            .into_iter()
-            .map(|one| PollFd::new(one, PollFlags::POLLIN))
-            .collect();
-        let longest = PollTimeout::try_from(longest).unwrap_or(PollTimeout::MAX);
-        // If the kernel refuses, the caller polls all the same.
-        let _ = poll(&mut all, longest);
+        let _anything = readable(&self.peers.descriptors(), longest);
     }
 
     /// Takes what has come.

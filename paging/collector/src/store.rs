@@ -2,20 +2,18 @@
 
 use crate::remote::Remote;
 use fathomp_feed::append::append;
-use fathomp_sys::shm;
+use fathomp_ring::drain::Reserve;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Kept free by a file of this size, for the end of a recording on a full disk.
 const RESERVE_BYTES: usize = 1 << 20;
-/// Name of that file.
-const RESERVE: &str = "reserve";
 
 /// The place of all streams.
 #[derive(Debug)]
 pub(crate) struct Store {
     directory: PathBuf,
-    reserved: bool,
+    reserve: Reserve,
     /// None if streams are files here, or the other host failed.
     pub(crate) remote: Option<Remote>,
     /// Why the other host was given up.
@@ -44,17 +42,9 @@ pub(crate) enum NotWritten {
 
 impl Store {
     pub(crate) fn new(directory: &Path, remote: Option<Remote>) -> Self {
-        let reserve = directory.join(RESERVE);
-        // Where it does not fit, trying would leave the program's own files no room meanwhile.
-        let fits = shm::free_bytes(directory).is_ok_and(|free| free >= RESERVE_BYTES as u64);
-        let reserved = fits && std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
-        if !reserved {
-            // What found room of it would only take that from the streams.
-            let _ = std::fs::remove_file(&reserve);
-        }
         Self {
             directory: directory.to_owned(),
-            reserved,
+            reserve: Reserve::keep(directory, RESERVE_BYTES),
             remote,
             remote_failure: None,
             bytes: 0,
@@ -119,14 +109,6 @@ impl Store {
 
     /// Frees the room that was kept for the end.
     pub(crate) fn give_reserve_up(&mut self) {
-        if std::mem::take(&mut self.reserved) {
-            let _ = std::fs::remove_file(self.directory.join(RESERVE));
-        }
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        self.give_reserve_up();
+        self.reserve.give_up();
     }
 }

@@ -408,7 +408,7 @@ fn many_short_processes_are_all_there() {
         assert_eq!(intervals(&recording, task.id).len(), 10);
     }
     let left = std::fs::read_dir(&place.live).unwrap().count();
-    assert_eq!(left, 1, "only the settings stay in the live directory");
+    assert_eq!(left, 2, "only settings and bell stay in the live directory");
 }
 
 #[test]

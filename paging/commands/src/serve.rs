@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// Of the recording's limit, samples may take one part in so many.
 const SAMPLES_PART: u64 = 4;
+/// Longest sleep of the collector, which is called when there is something to do.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Longer orders are none.
 const ORDER_BYTES_MAX: usize = 4096;
 
@@ -67,8 +69,8 @@ fn collect(service: &Service) -> Result<Vec<String>, Failure> {
     let mut orders = Orders::default();
     answer(&Answer::Ready)?;
     loop {
-        let progress = collector.poll();
-        if !collector.wait(progress.pause, Some(io::stdin().as_fd())) {
+        collector.poll();
+        if !collector.wait(PAUSE, Some(io::stdin().as_fd())) {
             continue;
         }
         orders.read();

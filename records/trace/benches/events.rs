@@ -273,11 +273,12 @@ fn drain(live: &Path, recording: &Path) {
     let mut drainer = Drainer::new(live, recording, Limits::default()).expect("a drainer");
     let mut polls = 0_u64;
     loop {
-        let progress = drainer.poll().expect("a live directory");
+        drainer.poll().expect("a live directory");
         polls += 1;
-        if stopped.recv_timeout(progress.pause).is_ok() {
+        if stopped.try_recv().is_ok() {
             break;
         }
+        drainer.wait(Duration::from_millis(20));
     }
     let summary = drainer.finish().expect("a recording");
     let used = processor_time();

@@ -13,7 +13,7 @@ use fathomp_ring::file::Format;
 /// What the file says it is.
 pub(crate) const FORMAT: Format = Format {
     magic: u64::from_le_bytes(*b"FTHRING\0"),
-    version: 9,
+    version: 10,
     header_words: header::WORDS,
 };
 
@@ -66,9 +66,6 @@ pub(crate) mod header {
     pub(crate) const LIBRARY: usize = 640;
     /// Words for the path, with its length.
     pub(crate) const LIBRARY_WORDS: usize = 257;
-    /// 1 in the low half while the drainer sleeps there and nobody has woken it; in a cache line
-    /// of its own.
-    pub(crate) const BELL: usize = 960;
     /// Words of the header, whole pages.
     pub(crate) const WORDS: usize = 1024;
 }

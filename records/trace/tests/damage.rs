@@ -208,8 +208,8 @@ fn ring_file(place: &Place) -> PathBuf {
         execute(thread, region(recorder, 0), number);
     }
     thread.begin(&fathomp_trace::recorder::Start::default());
-    let mut rings = std::fs::read_dir(&place.live).unwrap();
-    rings.next().unwrap().unwrap().path()
+    let rings = fathomp_ring::drain::ring_files(&place.live, "ring").unwrap();
+    place.live.join(&rings[0])
 }
 
 #[test]

@@ -1,18 +1,19 @@
 //! The thread that empties the program's rings while it runs.
 
 use super::watch::{Runtimes, Watch};
+use fathomp_ring::bell::Bell;
 use fathomp_trace::drain::{DrainError, Drainer, Limits, Observed};
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Wait after a poll that failed, before the next.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// Longest sleep of a drainer that is called when there is something to do: so late it learns of
-/// a second process, and that the program was killed.
-const UNTIL_CALLED: Duration = Duration::from_millis(20);
+/// Longest sleep of a drainer, which is called when there is something to do.
+const UNTIL_CALLED: Duration = Duration::from_secs(1);
 
 /// What to drain, and where to.
 #[derive(Debug)]
@@ -42,8 +43,10 @@ pub(crate) struct Drained {
 /// A drain at work.
 #[derive(Debug)]
 pub(crate) struct Drain {
-    /// Closed to ask for the end.
-    open: Sender<()>,
+    /// Set to ask for the end, ...
+    is_over: Arc<AtomicBool>,
+    /// ... of which the drainer is told so.
+    bell: Option<Bell>,
     thread: JoinHandle<Drained>,
 }
 
@@ -53,29 +56,22 @@ pub(crate) fn start(job: Job) -> Result<Drain, DrainError> {
         limit_bytes: job.limit_bytes,
     };
     let drainer = Drainer::new(&job.live, &job.recording, limits)?;
-    let (open, closed) = mpsc::channel();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let bell = Bell::open(&job.live).ok();
+    let ends = Arc::clone(&is_over);
     let thread = thread::spawn(move || {
         let mut drainer = drainer;
         let mut watch = Watch::new(job.pid, &job.library);
         let mut problems = Vec::new();
-        loop {
-            let pause = match drainer.poll() {
-                Ok(progress) => {
-                    watch.look(progress.records > 0);
-                    progress.pause
-                }
+        while !ends.load(Ordering::Acquire) {
+            let longest = match drainer.poll() {
+                Ok(progress) => watch.look(progress.records > 0).min(UNTIL_CALLED),
                 Err(error) => {
                     remember(&mut problems, &error);
                     PAUSE_AFTER_ERROR
                 }
             };
-            let pause = match drainer.wait(UNTIL_CALLED) {
-                true => Duration::ZERO,
-                false => pause,
-            };
-            if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
-                break;
-            }
+            drainer.wait(longest);
         }
         let mut drained = Drained {
             runtimes: watch.into_seen(),
@@ -93,13 +89,20 @@ pub(crate) fn start(job: Job) -> Result<Drain, DrainError> {
         }
         drained
     });
-    Ok(Drain { open, thread })
+    Ok(Drain {
+        is_over,
+        bell,
+        thread,
+    })
 }
 
 impl Drain {
     /// Takes what is left, now that the program has ended.
     pub(crate) fn finish(self) -> Drained {
-        drop(self.open);
+        self.is_over.store(true, Ordering::Release);
+        if let Some(bell) = self.bell {
+            bell.ring();
+        }
         self.thread.join().unwrap_or_else(|_| Drained {
             problems: vec![
                 "The drain broke off, so the end of the recording is missing; please report this as a bug of fathomp.".to_owned(),

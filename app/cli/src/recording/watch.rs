@@ -43,11 +43,14 @@ impl Watch {
         }
     }
 
-    /// Looks if it is time to.
-    pub(super) fn look(&mut self, recorded: bool) {
+    /// Looks if it is time to; in how long it will be next.
+    pub(super) fn look(&mut self, recorded: bool) -> Duration {
         let elapsed = self.started.elapsed();
-        if elapsed < self.next || (recorded && elapsed > LAST_LOOK) {
-            return;
+        if recorded && elapsed > LAST_LOOK {
+            return Duration::MAX;
+        }
+        if elapsed < self.next {
+            return self.next - elapsed;
         }
         self.next = elapsed * 3;
         for pid in family(self.pid) {
@@ -55,6 +58,7 @@ impl Watch {
                 self.seen.extend(runtimes(&maps, &self.library));
             }
         }
+        self.next - elapsed
     }
 
     pub(super) fn into_seen(self) -> Runtimes {

@@ -8,7 +8,6 @@ use fathomp_feed::layout::EXTENSION;
 use fathomp_feed::message::{self, Header, Hello, Kind, Role, SOCKET};
 use fathomp_paging::setup::{Setup, Writer};
 use fathomp_sys::local_listener::LocalListener;
-use std::ffi::OsString;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::time::Instant;
@@ -57,15 +56,15 @@ impl Collector {
         let here = hello.boot == message::boot() && !hello.boot.is_empty();
         if !self.processes.contains_key(&stem) {
             let name = format!("{stem}.{EXTENSION}");
-            if self.known.contains(&OsString::from(&name)) {
+            if self.live.knows(&name) {
                 // It is complete already; only its connection comes late.
                 return;
             }
             let file = here
-                .then(|| RingFile::open(&self.live.join(&name)).ok())
+                .then(|| RingFile::open(&self.live.path().join(&name)).ok())
                 .flatten();
             if file.is_some() {
-                self.known.insert(name.into());
+                self.live.add(&name);
             }
             self.begin(&stem, file);
         }

@@ -2,20 +2,19 @@
 
 mod hear;
 
+use crate::closing::Closing;
 use crate::peers::{PeerId, Peers};
 use crate::process::{Common, Process};
 use crate::remote::Remote;
-use crate::serve::Closing;
 use crate::store::Store;
 use fathomp_feed::file::RingFile;
 use fathomp_feed::layout::EXTENSION;
 use fathomp_feed::message::{self, Hello, Role};
 use fathomp_paging::setup::{Setup, SetupError, Writer};
-use fathomp_ring::file;
+use fathomp_ring::drain::{LiveDirectory, note};
 use fathomp_sys::clock::{self, Pair, Source};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
@@ -23,17 +22,6 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often to see whether processes are alive, ...
-const CHECK_EVERY: Duration = Duration::from_millis(20);
-/// ... at least so long for each: the kernel takes some 10 us to say it.
-const CHECK_EACH: Duration = Duration::from_micros(500);
-/// Shortest pause for each process: looking at its rings takes a microsecond.
-const PAUSE_EACH: Duration = Duration::from_micros(20);
-/// How often to look for new processes even if the live directory seems unchanged.
-const SCAN_EVERY: Duration = Duration::from_millis(100);
-/// How long after a change of the live directory another may leave its time as it is: some
-/// ticks of the kernel's clock.
-const SAME_TIME: Duration = Duration::from_millis(20);
 /// How often to write what is packed, and to try again what could not be written.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How long after its end a process that is still connected (by a child that has its
@@ -96,8 +84,6 @@ pub struct Progress {
     pub records: u64,
     /// Bytes written so far.
     pub bytes: u64,
-    /// When to poll again, at the latest.
-    pub pause: Duration,
 }
 
 /// What a recording came to.
@@ -121,7 +107,7 @@ pub struct Summary {
 /// Collects what processes record.
 #[derive(Debug)]
 pub struct Collector {
-    live: PathBuf,
+    live: LiveDirectory,
     setup: Setup,
     store: Store,
     peers: Option<Peers>,
@@ -129,11 +115,8 @@ pub struct Collector {
     processes: BTreeMap<String, Process>,
     senders: HashMap<PeerId, String>,
     heard: HashMap<String, Instant>,
-    known: HashSet<OsString>,
     began: Pair,
     merging_since: Option<Instant>,
-    scanned: Option<Instant>,
-    checked: Instant,
     flushed: Instant,
     sums_due: Instant,
     summary: Summary,
@@ -161,17 +144,14 @@ impl Collector {
         let now = Instant::now();
         Ok(Self {
             store: Store::new(&setup.streams, remote),
-            live,
+            live: LiveDirectory::new(&live, EXTENSION),
             peers,
             address,
             processes: BTreeMap::new(),
             senders: HashMap::new(),
             heard: HashMap::new(),
-            known: HashSet::new(),
             began: clock::pair(),
             merging_since: None,
-            scanned: None,
-            checked: now,
             flushed: now,
             sums_due: now,
             summary: Summary::default(),
@@ -185,22 +165,18 @@ impl Collector {
         self.address
     }
 
-    /// Looks once for new processes, and for what they have to say. Wait for
-    /// [`Progress::pause`] before the next call, or [as long as nothing comes](Self::wait).
+    /// Looks once for new processes, and for what they have to say. [Wait](Self::wait) before
+    /// the next call.
     pub fn poll(&mut self) -> Progress {
         self.scan(false);
         self.hear();
         let now = Instant::now();
-        let mut fullest = 0.0_f64;
-        self.each(|process, common| {
-            fullest = fullest.max(process.drain(false, common));
-        });
-        let processes = u32::try_from(self.processes.len()).unwrap_or(u32::MAX);
-        if now.duration_since(self.checked) >= CHECK_EVERY.max(CHECK_EACH * processes) {
-            self.checked = now;
+        let all = now.duration_since(self.flushed) >= FLUSH_EVERY;
+        self.each(|process, common| process.drain(all, common));
+        if self.live.is_check_due(self.processes.len()) {
             self.retire(now);
         }
-        if now.duration_since(self.flushed) >= FLUSH_EVERY {
+        if all {
             self.flushed = now;
             self.flush(now);
         }
@@ -210,23 +186,22 @@ impl Collector {
             running: self.processes.len() as u64,
             records: self.summary.records + taken.map(|taken| taken.records).sum::<u64>(),
             bytes: self.store.bytes,
-            pause: pause_after(fullest).max(PAUSE_EACH * processes),
         }
     }
 
-    /// Waits until messages come, `control` can be read, or `longest` has passed; says
-    /// whether `control` can be read.
-    pub fn wait(&self, longest: Duration, control: Option<BorrowedFd<'_>>) -> bool {
-        let mut all: Vec<PollFd<'_>> = Vec::new();
-        all.extend(control.map(|one| PollFd::new(one, PollFlags::POLLIN)));
+    /// Sleeps until a ring is half full, messages come, a process begins or ends, `control` can
+    /// be read, or `longest` has passed; says whether `control` can be read.
+    pub fn wait(&mut self, longest: Duration, control: Option<BorrowedFd<'_>>) -> bool {
         let peers = self.peers.iter().flat_map(Peers::descriptors);
-        all.extend(peers.map(|one| PollFd::new(one, PollFlags::POLLIN)));
-        // Rounded up: without a pause, this would be busy.
-        let longest = longest.as_micros().div_ceil(1000);
-        let longest = PollTimeout::try_from(longest).unwrap_or(PollTimeout::MAX);
-        // If the kernel refuses, the caller polls all the same.
-        let _ = poll(&mut all, longest);
-        control.is_some() && all.first().and_then(PollFd::any).unwrap_or(false)
+        let all: Vec<_> = control.into_iter().chain(peers).collect();
+        let (gone, there): (Vec<_>, Vec<_>) = self.processes.values().partition(|one| one.gone);
+        let longest = match gone.is_empty() {
+            true => longest,
+            false => longest.min(ON_THE_WAY / 10),
+        };
+        let files = there.iter().filter_map(|one| one.file.as_deref());
+        let ready = self.live.sleep(files, &all, longest);
+        control.is_some() && ready[0]
     }
 
     /// Takes everything that is there and completes all streams. Processes that still run are
@@ -276,34 +251,20 @@ impl Collector {
 
     /// Looks for ring files of new processes.
     fn scan(&mut self, now: bool) {
-        let due = self.scanned.is_none_or(|at| at.elapsed() >= SCAN_EVERY);
-        // A process that has just begun may fill its rings in some 20 ms.
-        let recent = || {
-            let changed = std::fs::metadata(&self.live).and_then(|live| live.modified());
-            changed.is_ok_and(|at| at.elapsed().unwrap_or_default() < SAME_TIME)
-        };
-        if !(now || due || recent()) {
-            return;
-        }
-        self.scanned = Some(Instant::now());
-        let names = match file::unknown(&self.live, EXTENSION, &self.known) {
-            Ok(names) => names,
+        match self.live.arrivals(now) {
+            Ok(names) => names.iter().for_each(|name| self.take_up(name)),
             Err(error) => {
-                let live = self.live.display();
-                return self.note(format!(
+                let live = self.live.path().display();
+                self.note(format!(
                     "New processes could not be looked for in {live}: {error}."
                 ));
             }
-        };
-        for name in names {
-            self.take_up(&name);
-            self.known.insert(name);
         }
     }
 
     /// Begins to record a process.
     fn take_up(&mut self, name: &OsString) {
-        let path = self.live.join(name);
+        let path = self.live.path().join(name);
         let stem = path.file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
         let file = match RingFile::open(&path) {
@@ -343,6 +304,10 @@ impl Collector {
                 process.alive();
                 continue;
             }
+            if !std::mem::replace(&mut process.gone, true) {
+                // Its end has woken us, or came a moment ago.
+                process.alive();
+            }
             // Its messages may still be on the way.
             let heard = self.heard.entry(stem.clone()).or_insert(now);
             if !process.connected || now.duration_since(*heard) >= ON_THE_WAY {
@@ -358,6 +323,14 @@ impl Collector {
     }
 
     fn complete(&mut self, mut process: Process, running: bool) {
+        let is_held = process
+            .file
+            .as_ref()
+            .is_some_and(|file| file.held().is_some());
+        if !running && is_held && !process.gone {
+            // Its end has woken us.
+            process.alive();
+        }
         let nanos_per_tick = self.nanos_per_tick();
         let mut common = Common {
             setup: &self.setup,
@@ -408,12 +381,7 @@ impl Collector {
     }
 
     fn note(&mut self, problem: String) {
-        /// Sentences beyond this many help nobody.
-        const ENOUGH: usize = 100;
-        let problems = &mut self.summary.problems;
-        if problems.len() < ENOUGH && !problems.contains(&problem) {
-            problems.push(problem);
-        }
+        note(&mut self.summary.problems, problem);
     }
 }
 
@@ -428,16 +396,5 @@ fn connect(address: &str, setup: &Setup) -> Result<Remote, StartError> {
     Remote::connect(address, &hello).map_err(|source| StartError::Remote {
         address: address.to_owned(),
         source,
-    })
-}
-
-/// When to look again at rings of which the fullest was so full. A thread that changes its
-/// state a million times a second fills a ring of the usual size in some 50 ms; each look costs
-/// a program that has all processors more than it takes.
-fn pause_after(fullest: f64) -> Duration {
-    Duration::from_millis(match fullest {
-        full if full > 0.4 => 1,
-        full if full > 0.2 => 5,
-        _ => 20,
     })
 }

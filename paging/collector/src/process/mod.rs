@@ -16,10 +16,7 @@ use fathomp_paging::stream::{self, file_name};
 use fathomp_ring::Word;
 use fathomp_types::Ticks;
 use std::io;
-use std::time::{Duration, Instant};
 
-/// Rings that are hardly filled are emptied when something has been in them for so long.
-const PATIENCE: Duration = Duration::from_millis(50);
 /// How wide bins are at first, once intervals are merged.
 const BIN_NS: f64 = 1e6;
 /// Channels that make sense; more are not taken from a peer.
@@ -67,6 +64,8 @@ pub(crate) struct Process {
     pub(crate) connected: bool,
     /// It became another program, whose file is there.
     pub(crate) replaced: bool,
+    /// It was seen to have ended.
+    pub(crate) gone: bool,
     handover: Handover,
     channels: Vec<Channel>,
     names_told: Vec<String>,
@@ -89,8 +88,6 @@ struct Channel {
     scribe: Scribe,
     /// Words taken.
     position: u64,
-    /// Since when something has been waiting.
-    waiting: Option<Instant>,
 }
 
 impl Process {
@@ -101,6 +98,7 @@ impl Process {
             place: Whereabouts::default(),
             connected: false,
             replaced: false,
+            gone: false,
             handover,
             channels: Vec::new(),
             names_told: vec![String::new()],
@@ -179,37 +177,32 @@ impl Process {
         &mut self.channels[index]
     }
 
-    /// Takes what is worth taking out of the rings; with `all`, everything. Gives how full
-    /// the fullest was.
-    pub(crate) fn drain(&mut self, all: bool, common: &mut Common<'_>) -> f64 {
+    /// Takes what is worth taking out of the rings; with `all`, everything.
+    pub(crate) fn drain(&mut self, all: bool, common: &mut Common<'_>) {
         let Some(file) = self.file.take() else {
-            return 0.0;
+            return;
         };
         if !self.cut_off && !file.is_whole() {
             self.cut_off = true;
         }
-        let mut fullest = 0.0_f64;
         if self.handover == Handover::Rings && !self.cut_off {
             for index in 0..file.slots_used() {
-                fullest = fullest.max(self.drain_slot(&file, index, all, common));
+                self.drain_slot(&file, index, all, common);
             }
         }
         self.file = Some(file);
         if self.pending.len() >= 32 << 10 {
             self.write(common);
         }
-        fullest
     }
 
-    fn drain_slot(&mut self, file: &RingFile, index: usize, all: bool, common: &Common<'_>) -> f64 {
+    fn drain_slot(&mut self, file: &RingFile, index: usize, all: bool, common: &Common<'_>) {
         let Some(ring) = file.ring(index) else {
-            return 0.0;
+            return;
         };
         let channel = self.channel(index);
-        let (position, waiting) = (channel.position, &mut channel.waiting);
-        let (fullness, due) = ring.due(position, waiting, PATIENCE, all);
-        let Some(written) = due else {
-            return fullness;
+        let Some(written) = ring.due(channel.position, all) else {
+            return;
         };
         let mut words = Vec::new();
         if ring.copy(channel.position, written, &mut words).is_err() {
@@ -219,7 +212,6 @@ impl Process {
         channel.position = written;
         ring.consume(written);
         self.take(index, &words, common);
-        fullness
     }
 
     /// Takes words of a channel.

@@ -210,7 +210,7 @@ fn at_the_limit_intervals_are_merged_and_totals_stay_exact() {
 fn a_disk_that_takes_nothing_for_a_while_costs_detail_not_totals() {
     let place = Place::new();
     let setup = Setup {
-        ring_bytes: 64 << 20,
+        ring_bytes: 4 << 20,
         ..place.setup(Writer::Shared)
     };
     let collecting = place.start(setup);

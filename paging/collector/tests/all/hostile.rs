@@ -104,7 +104,8 @@ fn a_ring_file_that_is_cut_shorter_is_left_alone() {
     let place = Place::new();
     let collecting = place.start(small(&place));
     let (_, path) = alive(&place);
-    std::thread::sleep(Duration::from_millis(200));
+    // Rings that are hardly filled are emptied every second.
+    std::thread::sleep(Duration::from_millis(1500));
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(4096).unwrap();
     std::thread::sleep(Duration::from_millis(50));

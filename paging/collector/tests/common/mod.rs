@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A place to record to.
@@ -64,8 +65,8 @@ impl Place {
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             while !stopped.load(Relaxed) {
-                let progress = collector.poll();
-                collector.wait(progress.pause, None);
+                collector.poll();
+                collector.wait(Duration::from_millis(20), None);
             }
             collector
         });

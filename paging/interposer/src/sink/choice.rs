@@ -84,19 +84,7 @@ impl Orders {
         if !wanted {
             return Ok(None);
         }
-        let path = live.join("orders");
-        if !path.exists() {
-            // Whoever comes second finds it complete.
-            let draft = live.join(format!("orders.{}", std::process::id()));
-            SharedFile::create(&draft, Self::WORDS)?.populate(0..Self::WORDS)?;
-            let linked = std::fs::hard_link(&draft, &path);
-            std::fs::remove_file(&draft)?;
-            match linked {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(Some(Self(SharedFile::open(&path)?)))
+        SharedFile::open_or_create(&live.join("orders"), Self::WORDS).map(|file| Some(Self(file)))
     }
 
     pub(super) fn next_process(&self) -> u32 {

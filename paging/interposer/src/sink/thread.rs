@@ -57,6 +57,8 @@ pub struct ThreadSink {
     grown: u64,
     /// When to ask for memory again.
     stunted: Ticks,
+    /// Position from which on records are to be handed on, or whoever takes them is to be called.
+    due: u64,
     /// When to try again to hand records on.
     refused: Ticks,
     /// Whether it is known if the thread is selected.
@@ -98,6 +100,7 @@ impl ThreadSink {
             seen_tail: slot[slot::TAIL].acquire(),
             grown: grown(&ring),
             stunted: Ticks(0),
+            due: 0,
             refused: Ticks(0),
             decided: false,
             selected: false,
@@ -320,13 +323,7 @@ impl ThreadSink {
             return;
         }
         let end = self.end_of_room() - WORDS_MOST as u64;
-        let batch = self.process.outlet().batch_words();
-        let due = self.seen_tail.saturating_add(batch);
-        self.limit = match self.ring.head() < due {
-            true => end.min(due),
-            // It could not be handed on: that is tried again when as much again has come.
-            false => end.min(self.ring.head().saturating_add(batch)),
-        };
+        self.limit = end.min(self.due);
     }
 
     /// Sees to it that the longest record fits, with those that may have to come before it.
@@ -334,13 +331,8 @@ impl ThreadSink {
     fn make_room(&mut self, own: &mut Counts) -> bool {
         const WANTED: usize = WORDS_MOST + 4;
         let outlet = self.process.outlet();
-        let waiting = self.ring.head().wrapping_sub(self.seen_tail);
-        if waiting >= outlet.batch_words() && self.ring.head() >= self.limit {
-            self.seen_tail = self.slot[slot::TAIL].acquire();
-            match outlet.is_asynchronous() {
-                true => self.process.wake_helper(),
-                false => self.hand_on(own),
-            }
+        if self.ring.head() >= self.due {
+            self.hand_on_a_batch(own);
         }
         if self.fits(WANTED) {
             return true;
@@ -349,10 +341,25 @@ impl ThreadSink {
         if self.ring.head() + WANTED as u64 > self.grown {
             self.grow(own);
         }
-        if !self.fits(WANTED) && outlet.is_asynchronous() {
+        if !self.fits(WANTED) && outlet.is_handed_on() {
             self.hand_on(own);
         }
         self.fits(WANTED)
+    }
+
+    /// Hands records on if there are enough of them.
+    fn hand_on_a_batch(&mut self, own: &mut Counts) {
+        self.seen_tail = self.slot[slot::TAIL].acquire();
+        let outlet = self.process.outlet();
+        let (head, batch) = (self.ring.head(), outlet.batch_words(self.ring.capacity()));
+        if head.wrapping_sub(self.seen_tail) >= batch {
+            match outlet.is_asynchronous() {
+                true => self.process.wake_helper(),
+                false => self.hand_on(own),
+            }
+        }
+        // What was not taken at once is tried again when some more has come.
+        self.due = (self.seen_tail + batch).max(head + batch / 4);
     }
 
     fn hand_on(&mut self, own: &mut Counts) {

@@ -16,18 +16,14 @@ pub(crate) use source::Source;
 use crate::live::EXTENSION;
 use crate::stream;
 use crate::witness::Witness;
-use fathomp_ring::file;
-use fathomp_sys::shm;
-use std::collections::HashSet;
+use fathomp_ring::drain::{LiveDirectory, Reserve, note};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often to see whether processes are alive.
-const CHECK_EVERY: Duration = Duration::from_millis(20);
-/// How often to look for new processes even if the directory seems unchanged.
-const SCAN_EVERY: Duration = Duration::from_millis(100);
+/// How often to empty rings that are hardly filled.
+const EMPTY_EVERY: Duration = Duration::from_secs(1);
 /// How often to write sums, at first.
 const SUMS_EVERY: Duration = Duration::from_secs(1);
 /// Kept free by a file of this size, for the end of a recording on a full disk.
@@ -36,15 +32,13 @@ const RESERVE_BYTES: usize = 256 << 10;
 /// Moves records from a live directory to a recording.
 #[derive(Debug)]
 pub struct Drainer {
-    live: PathBuf,
+    live: LiveDirectory,
     processes: PathBuf,
-    reserve: PathBuf,
-    reserved: bool,
+    reserve: Reserve,
     budget: Budget,
     streams: Vec<Stream>,
-    known: HashSet<OsString>,
-    scanned: Option<Instant>,
-    checked: Instant,
+    /// When rings were last emptied that were hardly filled.
+    emptied: Instant,
     sums_due: Instant,
     /// When executions began to be summed.
     summing: Option<Instant>,
@@ -62,8 +56,6 @@ pub struct Progress {
     pub records: u64,
     /// Bytes written so far.
     pub bytes: u64,
-    /// When to poll again.
-    pub pause: Duration,
 }
 
 /// What a recording came to.
@@ -122,47 +114,35 @@ impl Drainer {
             path: processes.clone(),
             source,
         })?;
-        let reserve = recording.join("reserve");
-        // Where it does not fit, trying would leave the program's own files no room meanwhile.
-        let fits = shm::free_bytes(recording).is_ok_and(|free| free >= RESERVE_BYTES as u64);
-        let reserved = fits && std::fs::write(&reserve, vec![0; RESERVE_BYTES]).is_ok();
-        if !reserved {
-            // What found room of it would only take that from the streams.
-            let _ = std::fs::remove_file(&reserve);
-        }
         let now = Instant::now();
         Ok(Self {
-            live: live.to_owned(),
+            live: LiveDirectory::new(live, EXTENSION),
             processes,
-            reserved,
-            reserve,
+            reserve: Reserve::keep(recording, RESERVE_BYTES),
             budget: Budget::new(limits),
             streams: Vec::new(),
-            known: HashSet::new(),
-            scanned: None,
-            checked: now,
+            emptied: now,
             sums_due: now + SUMS_EVERY,
             summing: None,
             summary: Summary::default(),
         })
     }
 
-    /// Looks once for new processes and new records. Wait for
-    /// [`Progress::pause`] before the next call, or [until called](Self::wait).
+    /// Looks once for new processes and new records. [Wait](Self::wait) before the next call.
     ///
     /// # Errors
     /// If the live directory cannot be read. The drainer can still be used.
     pub fn poll(&mut self) -> Result<Progress, DrainError> {
         let scanned = self.scan(false);
         let now = Instant::now();
-        let mut fullest = 0.0_f64;
-        for stream in &mut self.streams {
-            let drained = stream.drain(&mut self.budget, false);
-            fullest = fullest.max(drained.fullest);
-            self.summary.bytes += drained.bytes;
+        let all = now.duration_since(self.emptied) >= EMPTY_EVERY;
+        if all {
+            self.emptied = now;
         }
-        if now.duration_since(self.checked) >= CHECK_EVERY {
-            self.checked = now;
+        for stream in &mut self.streams {
+            self.summary.bytes += stream.drain(&mut self.budget, all);
+        }
+        if self.live.is_check_due(self.streams.len()) {
             self.retire();
         }
         if now >= self.sums_due {
@@ -170,25 +150,18 @@ impl Drainer {
         }
         scanned?;
         Ok(Progress {
-            processes: self.known.len() as u64,
+            processes: self.live.seen(),
             running: self.streams.len() as u64,
             records: self.records(),
             bytes: self.summary.bytes,
-            pause: process::pause_after(fullest),
         })
     }
 
-    /// Sleeps until records have to be taken, if that can be told: a single process calls when a
-    /// ring is half full and when it ends. A look now and then costs a busy machine more than it
-    /// takes, as a thread that lost its processor for it keeps all others waiting at a barrier.
-    ///
-    /// Sleeps no longer than `longest`. Says whether it slept; otherwise wait for
-    /// [`Progress::pause`].
-    pub fn wait(&self, longest: Duration) -> bool {
-        match &self.streams[..] {
-            [only] => only.source().wait(longest),
-            _ => false,
-        }
+    /// Sleeps until a ring is half full, a process begins or ends, somebody else
+    /// [rings](fathomp_ring::bell::Bell), or `longest` has passed.
+    pub fn wait(&mut self, longest: Duration) {
+        let files = self.streams.iter().map(|stream| &**stream.source());
+        let _nothing = self.live.sleep(files, &[], longest);
     }
 
     /// Takes everything that is there and completes all streams. Processes
@@ -202,9 +175,9 @@ impl Drainer {
             let running = !stream.source().has_ended();
             self.complete(stream, running);
         }
-        self.give_reserve_up();
+        self.reserve.give_up();
         scanned?;
-        self.summary.processes = self.known.len() as u64;
+        self.summary.processes = self.live.seen();
         Ok(self.summary)
     }
 
@@ -215,31 +188,26 @@ impl Drainer {
 
     /// Looks for ring files of new processes.
     fn scan(&mut self, now: bool) -> Result<(), DrainError> {
-        let due = self.scanned.is_none_or(|at| at.elapsed() >= SCAN_EVERY);
-        if !(now || due || self.streams.is_empty()) {
-            return Ok(());
-        }
-        self.scanned = Some(Instant::now());
-        let error = |source| DrainError::Live {
-            path: self.live.clone(),
+        let arrivals = self.live.arrivals(now);
+        let names = arrivals.map_err(|source| DrainError::Live {
+            path: self.live.path().to_owned(),
             source,
-        };
-        let names = file::unknown(&self.live, EXTENSION, &self.known).map_err(error)?;
-        for name in names {
-            self.take_up(&name);
-            self.known.insert(name);
-        }
+        })?;
+        names.iter().for_each(|name| self.take_up(name));
         Ok(())
     }
 
     /// Begins the stream of a new process.
     fn take_up(&mut self, name: &OsString) {
-        let path = self.live.join(name);
+        let path = self.live.path().join(name);
         let source = match Source::open(&path) {
             Ok(source) => source,
             Err(error) => {
                 let name = name.to_string_lossy();
-                self.note(format!("The records in {name} were not taken: {error}."));
+                note(
+                    &mut self.summary.problems,
+                    format!("The records in {name} were not taken: {error}."),
+                );
                 return;
             }
         };
@@ -248,17 +216,20 @@ impl Drainer {
         let begun = Output::create(&target)
             .or_else(|_| {
                 // One more try with the room kept for the end.
-                self.give_reserve_up();
+                self.reserve.give_up();
                 let _ = std::fs::remove_file(&target);
                 Output::create(&target)
             })
             .and_then(|output| Stream::begin(source, output));
         match begun {
             Ok(stream) => self.streams.push(stream),
-            Err(error) => self.note(format!(
-                "Process {pid} was not recorded because {} could not be written: {error}.",
-                target.display()
-            )),
+            Err(error) => note(
+                &mut self.summary.problems,
+                format!(
+                    "Process {pid} was not recorded because {} could not be written: {error}.",
+                    target.display()
+                ),
+            ),
         }
     }
 
@@ -275,25 +246,35 @@ impl Drainer {
     }
 
     fn complete(&mut self, mut stream: Stream, running: bool) {
+        if !running && stream.source().held().is_some() {
+            // Its end has woken us.
+            stream.alive();
+        }
         stream.close(&mut self.budget, running);
         if stream.failure().is_some() {
-            self.give_reserve_up();
+            self.reserve.give_up();
         }
         let sealed = stream.seal(&mut self.budget, running).or_else(|_| {
-            self.give_reserve_up();
+            self.reserve.give_up();
             stream.seal(&mut self.budget, running)
         });
         let pid = stream.source().pid();
         if let Err(error) = sealed {
-            self.note(format!(
-                "The end of the recording of process {pid} could not be written: {error}. \
+            note(
+                &mut self.summary.problems,
+                format!(
+                    "The end of the recording of process {pid} could not be written: {error}. \
                  Free some space and record again."
-            ));
+                ),
+            );
         } else if let Some(error) = stream.failure() {
-            self.note(format!(
-                "Part of the recording of process {pid} could not be written: {error}. Totals \
+            note(
+                &mut self.summary.problems,
+                format!(
+                    "Part of the recording of process {pid} could not be written: {error}. Totals \
                  are complete, single executions and details are missing."
-            ));
+                ),
+            );
         }
         self.summary.records += stream.records();
         let note = stream.source().process();
@@ -322,21 +303,5 @@ impl Drainer {
         }
         let kept = self.summing.map_or(Duration::ZERO, |since| now - since);
         self.sums_due = now + SUMS_EVERY.max(kept / 20);
-    }
-
-    /// Frees the room that was kept for the end.
-    fn give_reserve_up(&mut self) {
-        if std::mem::take(&mut self.reserved) {
-            let _ = std::fs::remove_file(&self.reserve);
-        }
-    }
-
-    fn note(&mut self, problem: String) {
-        /// Sentences beyond this many help nobody.
-        const ENOUGH: usize = 100;
-        let problems = &mut self.summary.problems;
-        if problems.len() < ENOUGH && !problems.contains(&problem) {
-            problems.push(problem);
-        }
     }
 }

@@ -10,10 +10,7 @@ use crate::wire::{self, Entry};
 use fathomp_blocks::{Blocks, Piece};
 use fathomp_types::{Clock, ThreadId, Ticks};
 use std::io;
-use std::time::{Duration, Instant};
 
-/// Rings that are hardly filled are emptied when something has been in them for so long.
-const PATIENCE: Duration = Duration::from_millis(100);
 /// Words of records per block, so that a damaged block costs little.
 const BLOCK_WORDS: usize = 1 << 15;
 
@@ -49,8 +46,6 @@ pub(crate) struct Slot {
     pub(crate) position: u64,
     /// Its thread.
     pub(crate) thread: Option<ThreadId>,
-    /// Since when something has been waiting.
-    waiting: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,15 +53,6 @@ struct Counts {
     records: u64,
     details_left_out: u64,
     damaged: u64,
-}
-
-/// What draining a process once came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Drained {
-    /// The fullest ring held one part in so many; 0 if all were empty.
-    pub(crate) fullest: f64,
-    /// Bytes written.
-    pub(crate) bytes: u64,
 }
 
 /// Blocks under construction for one slot.
@@ -151,36 +137,30 @@ impl Stream {
         self.last_seen = fathomp_sys::clock::now();
     }
 
-    /// Takes what is worth taking out of the rings; with `all`, everything.
-    pub(crate) fn drain(&mut self, budget: &mut Budget, all: bool) -> Drained {
-        let mut drained = Drained::default();
+    /// Takes what is worth taking out of the rings; with `all`, everything. Gives bytes written.
+    pub(crate) fn drain(&mut self, budget: &mut Budget, all: bool) -> u64 {
         if !self.cut_off && !self.source.is_whole() {
             self.cut_off = true;
             self.counts.damaged += 1;
         }
         if self.cut_off {
-            return drained;
+            return 0;
         }
-        for index in 0..self.source.slots_used() {
-            let (fullness, bytes) = self.drain_slot(index, budget, all);
-            drained.fullest = drained.fullest.max(fullness);
-            drained.bytes += bytes;
-        }
-        drained
+        let slots = 0..self.source.slots_used();
+        slots.map(|index| self.drain_slot(index, budget, all)).sum()
     }
 
-    /// How full the ring was, and bytes written.
-    fn drain_slot(&mut self, index: usize, budget: &mut Budget, all: bool) -> (f64, u64) {
+    /// Gives bytes written.
+    fn drain_slot(&mut self, index: usize, budget: &mut Budget, all: bool) -> u64 {
         if self.slots.len() <= index {
             self.slots.resize_with(index + 1, Slot::default);
         }
         let Some(ring) = self.source.ring(index) else {
-            return (0.0, 0);
+            return 0;
         };
         let slot = &mut self.slots[index];
-        let (fullness, due) = ring.due(slot.position, &mut slot.waiting, PATIENCE, all);
-        let Some(written) = due else {
-            return (fullness, 0);
+        let Some(written) = ring.due(slot.position, all) else {
+            return 0;
         };
         let mut words = std::mem::take(&mut self.buffer);
         words.clear();
@@ -201,7 +181,7 @@ impl Stream {
         if let (Some(ring), Output::File(..)) = (ring, &self.output) {
             ring.consume(written);
         }
-        (fullness, bytes)
+        bytes
     }
 
     /// Sorts words of a ring into blocks, sums and what is left out.
@@ -538,15 +518,4 @@ impl Stream {
             }
         }
     }
-}
-
-/// When to look again at rings of which the fullest was so full. Even after the
-/// longest pause a thread that does nothing but enter regions has not filled its
-/// ring, and a look at idle rings takes some microseconds.
-pub(crate) fn pause_after(fullest: f64) -> Duration {
-    Duration::from_micros(match fullest {
-        full if full > 0.05 => 1000,
-        full if full > 0.0 => 2000,
-        _ => 4000,
-    })
 }

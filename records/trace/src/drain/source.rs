@@ -11,12 +11,10 @@ use crate::wire::ways_apart;
 use crate::witness::{Lapse, Unseen, Witness};
 use fathomp_ring::file::{RingFile, SourceError};
 use fathomp_ring::{Ring, Word};
-use fathomp_sys::{clock, shared_futex};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicU64;
 
 /// The ring file of a process.
 #[derive(Debug)]
@@ -56,21 +54,6 @@ impl Source {
         let words = file.words().len();
         let geometry = geometry.checked(words).ok_or(SourceError::Geometry)?;
         Ok(Self { file, geometry })
-    }
-
-    /// Sleeps until a thread finds its ring half full, the process ends properly, or `longest`
-    /// has passed. Says at once that it has not if the process has ended so.
-    pub(crate) fn wait(&self, longest: Duration) -> bool {
-        let words = self.file.words();
-        if self.read(header::END) != 0 || !self.is_whole() {
-            return false;
-        }
-        let bell = &words[header::BELL];
-        let until_ns = clock::monotonic_ns().saturating_add(longest.as_nanos() as u64);
-        // A thread that looked just before does not call; it looks again soon.
-        bell.store(1, Ordering::Release);
-        shared_futex::wait(shared_futex::low_half(bell), 1, u32::MAX, Some(until_ns));
-        true
     }
 
     /// Thread slots that have ever been used.

@@ -3,8 +3,8 @@
 use super::parse::Parser;
 use crate::drain::{Budget, Limits, Output, Source, Stream};
 use crate::live::EXTENSION;
-use fathomp_ring::file;
-use std::collections::{BTreeMap, HashSet};
+use fathomp_ring::drain::ring_files;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) fn salvage(
     parsers: &mut BTreeMap<OsString, Parser>,
     problems: &mut Vec<String>,
 ) {
-    let Ok(names) = file::unknown(live, EXTENSION, &HashSet::new()) else {
+    let Ok(names) = ring_files(live, EXTENSION) else {
         // Memory is lost with a restart of the machine.
         problems.push(format!(
             "The recorder was killed, and what the program left in {} is gone: the last moments \

@@ -30,8 +30,8 @@ use fathomp_launch::of_this_process;
 use fathomp_ring::Word;
 use fathomp_ring::file::{RingFile, put_string, stem};
 use fathomp_sys::clock::{self, Pair};
+use fathomp_sys::process;
 use fathomp_sys::shm::SharedFile;
-use fathomp_sys::{process, shared_futex};
 use fathomp_types::mpi::{Done, NO_BYTES};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
 use sites::Sites;
@@ -140,6 +140,7 @@ pub enum SetUpError {
 #[derive(Debug)]
 pub struct Recorder {
     file: &'static SharedFile,
+    ring: &'static RingFile,
     words: &'static [AtomicU64],
     geometry: Geometry,
     settings: Settings,
@@ -242,7 +243,7 @@ impl Recorder {
         };
         let made = attempt(asked).or_else(|_| attempt(modest));
         let (ring, geometry) = made.map_err(error)?;
-        let ring: &RingFile = Box::leak(Box::new(ring));
+        let ring: &'static RingFile = Box::leak(Box::new(ring));
         let words = ring.words();
         let head = |at: usize, value: u64| words[at].set(value);
         let process = u64::from(ring.pid()) | u64::from(settings.node.0) << 32;
@@ -283,6 +284,7 @@ impl Recorder {
         ring.complete().map_err(error)?;
         Ok(Box::leak(Box::new(Self {
             file,
+            ring,
             words,
             geometry,
             settings,
@@ -417,13 +419,9 @@ impl Recorder {
         self.call_drainer();
     }
 
-    /// Wakes the drainer, if it sleeps until it is called.
+    /// Wakes the drainer, which sleeps until it is called.
     pub(super) fn call_drainer(&self) {
-        let bell = &self.words[header::BELL];
-        // Only the thread that swaps the 1 for a 0 wakes it.
-        if bell.load(Ordering::Relaxed) == 1 && bell.swap(0, Ordering::AcqRel) == 1 {
-            shared_futex::wake(shared_futex::low_half(bell), 1, u32::MAX);
-        }
+        self.ring.call();
     }
 
     /// A recorder that is not part of the runtime was told so many events, and had so many ticks

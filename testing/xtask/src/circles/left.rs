@@ -8,7 +8,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("bench/harness", 4),
     ("app/cli", 10),
     ("binary/cfg", 8),
-    ("paging/collector", 4),
+    ("paging/collector", 2),
     ("cluster/protocols", 16),
     ("cluster/heap", 3),
     ("testing/callgrind", 2),

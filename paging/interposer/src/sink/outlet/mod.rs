@@ -77,21 +77,24 @@ impl Outlet {
         matches!(self, Self::Files(files) if files.is_striped())
     }
 
-    /// Words in a ring after which they are to be handed on.
-    #[inline]
-    pub(super) fn batch_words(&self) -> u64 {
+    /// Words in a ring of that capacity after which they are to be handed on.
+    pub(super) fn batch_words(&self, capacity: u64) -> u64 {
         match self {
-            Self::Shared => u64::MAX,
+            // The collector is to be awake before the rest is full.
+            Self::Shared => capacity / 2,
             Self::Messages(_) => MESSAGE_WORDS,
             Self::Files(_) => FILE_WORDS,
         }
     }
 
-    /// Hands on what is in a slot's ring; gives the calls that the kernel counts as I/O. Only
-    /// one thread at a time may be at a slot. `errno` stays as it was.
+    /// Hands on what is in a slot's ring, or calls who takes it; gives the calls that the kernel
+    /// counts as I/O. Only one thread at a time may be at a slot. `errno` stays as it was.
     pub(super) fn hand_on(&self, file: &RingFile, index: usize) -> io::Result<u64> {
         match self {
-            Self::Shared => Ok(0),
+            Self::Shared => {
+                file.call();
+                Ok(0)
+            }
             Self::Messages(messages) => messages.hand_on(file, index).map(|()| 0),
             Self::Files(files) => files.hand_on(file, index),
         }
