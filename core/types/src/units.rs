@@ -1,6 +1,8 @@
 //! Numbers as people read them: one unit, three significant digits, and the
 //! same rounding in the page, the terminal and the sentences.
 
+use std::time::Duration;
+
 /// Separates digit groups and a number from its unit in the page, where lines
 /// may break anywhere else.
 pub const NARROW_SPACE: char = '\u{202f}';
@@ -27,6 +29,32 @@ pub fn duration(ns: f64) -> String {
         return format!("{value:.0} ns");
     }
     format!("{} {unit}", significant(value))
+}
+
+/// A number and the unit behind it, as people write both.
+#[must_use]
+pub fn split(text: &str) -> (&str, &str) {
+    let is_of_unit = |letter: char| !letter.is_ascii_digit() && letter != '.';
+    let end = text.find(is_of_unit).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim())
+}
+
+/// A length of time with its unit as people write it: `90s`, `20ms`, `1.5min`; 0 needs none.
+#[must_use]
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let (number, unit) = split(text);
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit {
+        "ns" => 1e-9,
+        "us" | "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        "" if number == 0.0 => 1.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number * seconds).ok()
 }
 
 /// A duration on an axis: no digits that say nothing.

@@ -1,5 +1,6 @@
 //! Lengths of time and sizes of memory, with their units.
 
+use fathomp_types::units::{parse_duration, split};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -36,20 +37,7 @@ impl SampleInterval {
 
 /// A length of time with its unit.
 fn duration(text: &str) -> Result<Duration, IntervalError> {
-    let (number, unit) = split(text);
-    let wrong = || IntervalError::NotATime(text.to_owned());
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    let unit = match unit {
-        "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "min" => 60.0,
-        // A bare zero needs no unit to be refused as what it is.
-        "" if number == 0.0 => 1.0,
-        _ => return Err(wrong()),
-    };
-    Duration::try_from_secs_f64(number * unit).map_err(|_| wrong())
+    parse_duration(text).ok_or_else(|| IntervalError::NotATime(text.to_owned()))
 }
 
 /// A length of time.
@@ -166,15 +154,6 @@ fn size(text: &str) -> Option<u64> {
     };
     let bytes = number.parse::<f64>().ok()? * (1_u64 << shift) as f64;
     (0.0..1e18).contains(&bytes).then_some(bytes as u64)
-}
-
-/// A number and the unit behind it.
-fn split(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    (number, unit.trim())
 }
 
 /// Shows bytes as people write limits: `512M`, `1.5G`.

@@ -3,7 +3,9 @@
 use crate::setup::{TaskNumber, TaskRule};
 use crate::{Activity, Counter, CounterSet, State, StateSet};
 use fathomp_types::nearest;
+use fathomp_types::units::parse_duration;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What is to be recorded of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,27 +157,11 @@ impl Selection {
 
     /// Reads a time with its unit, in nanoseconds.
     fn parse_time(text: &str) -> Result<u64, SelectionError> {
-        let wrong = || SelectionError::Time(text.to_owned());
-        let unit_at = text
-            .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(unit_at);
-        let scale = match unit.trim() {
-            "ns" => 1.0,
-            "us" | "µs" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "min" => 60e9,
-            // Zero is zero in any unit.
-            "" if number == "0" => 1.0,
-            _ => return Err(wrong()),
-        };
-        let ns = number.parse::<f64>().map_err(|_| wrong())? * scale;
-        // A year; later times are slips.
-        if ns > 3.2e16 {
-            return Err(wrong());
-        }
-        Ok(ns.round() as u64)
+        /// A year; later times are slips.
+        const LONGEST: Duration = Duration::from_secs(32_000_000);
+        let time = parse_duration(text).filter(|time| *time <= LONGEST);
+        let ns = time.and_then(|time| u64::try_from(time.as_nanos()).ok());
+        ns.ok_or_else(|| SelectionError::Time(text.to_owned()))
     }
 
     /// Reads a list of counters, such as `minor_faults,page_ins`.
