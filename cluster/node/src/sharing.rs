@@ -8,7 +8,7 @@ use crate::replay::Replay;
 use crate::waits::Waits;
 use crate::watching::WatchError;
 use fathomp_launch::{Cluster, Protocol, of_this_process};
-use fathomp_protocols::heuristics::{Heuristics, Limits};
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_protocols::{Area, AreaError, PageRange, Placement};
@@ -75,16 +75,13 @@ impl Sharing {
         Ok(match protocol {
             Protocol::Home => {
                 let usual = home::Config::usual(nodes, areas, plain, loads_acquire);
-                let guessing = match usual.guessing {
-                    // A page that is opened ahead says nothing of when it was written.
-                    Heuristics::History(limits) if races => Heuristics::History(Limits {
-                        expect_writes: false,
-                        ..limits
-                    }),
-                    guessing => guessing,
+                // A page that is opened ahead says nothing of when it was written.
+                let left_out = match races {
+                    true => PredictorSet::OF_WRITES,
+                    false => PredictorSet::default(),
                 };
                 let config = home::Config {
-                    guessing,
+                    heuristics: usual.heuristics.without(left_out),
                     atomics,
                     // What is watched or counted as published is sections under a lock.
                     carries: carries && watch.is_none() && !plain,

@@ -29,8 +29,9 @@ pub struct WriteNotice {
     pub interval: Interval,
     /// The pages written; more than were written do no harm.
     pub pages: PageSet,
-    /// They were not written, but are likely to be next.
-    pub foreseen: bool,
+    /// They were not written: their home, which is likely to write them next, recalls all read
+    /// leases of them.
+    pub recalls: bool,
     /// Before that nobody had ever touched them, as far as their writer knows.
     pub first: bool,
     /// The interval had begun before its writer left the last barrier, which did not

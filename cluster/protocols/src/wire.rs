@@ -62,7 +62,7 @@ impl Write for Vec<u8> {
             self.number(notice.writer.0);
             self.number(notice.interval.0);
             let knew = !notice.knew.is_empty();
-            let flags = [notice.foreseen, notice.late, notice.first, knew];
+            let flags = [notice.recalls, notice.late, notice.first, knew];
             let flags = flags.into_iter().rev();
             self.number(flags.fold(0, |flags, flag| flags << 1 | u64::from(flag)));
             self.pages(&notice.pages);
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
                 writer,
                 interval,
                 pages,
-                foreseen: flags & 1 != 0,
+                recalls: flags & 1 != 0,
                 late: flags & 2 != 0,
                 first: flags & 4 != 0,
                 knew: match flags & 8 {

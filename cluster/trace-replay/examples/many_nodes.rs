@@ -4,6 +4,7 @@
 //!     cargo run --release -p fathomp-trace-replay --example many_nodes [NODES [BORDER_PAGES [ROUNDS]]]
 
 use fathomp_access_trace::{Accesses, End, Run, Step, Thread};
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_protocols::{Access, Area, PageRange, Placement};
 use fathomp_trace::dsm::DsmCount;
 use fathomp_trace_replay::{Costs, Homes, Setting, Sharing, replay};
@@ -87,6 +88,7 @@ fn main() {
             homes: Homes::FirstTouch,
             net,
             costs: Costs::default(),
+            left_out: PredictorSet::default(),
         };
         let begin = Instant::now();
         match replay(&accesses, &setting) {

@@ -2,6 +2,7 @@
 
 use crate::costs::Costs;
 use crate::homes::Homes;
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_transport::Net;
 
 /// Which protocol shares memory.
@@ -35,4 +36,6 @@ pub struct Setting {
     pub net: Net,
     /// What their own work costs.
     pub costs: Costs,
+    /// What nodes do not predict.
+    pub left_out: PredictorSet,
 }

@@ -93,21 +93,26 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
     let acquire = accesses.loads_acquire;
     match setting.sharing {
         Sharing::Home { plain } => {
+            let usual = home::Config::usual(nodes, areas, plain, acquire);
             let config = home::Config {
                 // What the program takes by itself is not shared.
                 watch_home: plain && nodes > 1,
                 // Recordings of accesses know no atomic instructions, but locks.
                 atomics: false,
-                ..home::Config::usual(nodes, areas, plain, acquire)
+                keeps_locks: !plain,
+                heuristics: usual.heuristics.without(setting.left_out),
+                ..usual
             };
             run(accesses, setting, |me| {
                 Ok(Box::new(Home::new(me, config.clone())?))
             })
         }
         Sharing::Homeless { plain, memory_mib } => {
+            let usual = homeless::Config::usual(nodes, areas, memory_mib, plain, acquire);
             let config = homeless::Config {
                 atomics: false,
-                ..homeless::Config::usual(nodes, areas, memory_mib, plain, acquire)
+                heuristics: usual.heuristics.without(setting.left_out),
+                ..usual
             };
             run(accesses, setting, |me| {
                 Ok(Box::new(Homeless::new(me, config.clone())?))

@@ -82,7 +82,7 @@ variables! { ALL:
     PLAIN = "FATHOMP_DSM_PLAIN" {
         values: "0, 1", default: "0",
         set_by: "`--dsm-plain`", read_by: "node",
-        "The protocols as published: nothing is guessed, every fault and fetch counts."
+        "The protocols as published: nothing is predicted, every fault and fetch counts."
     }
     NETWORK = "FATHOMP_DSM_NET" {
         values: "LATENCY_US,MB_PER_S", default: "none is emulated",

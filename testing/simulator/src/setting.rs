@@ -3,7 +3,7 @@
 
 use crate::network::Network;
 use crate::program::Program;
-use fathomp_protocols::heuristics::{Heuristics, Limits};
+use fathomp_protocols::heuristics::{Heuristics, Limits, Predictor};
 use fathomp_protocols::{Area, Placement, home, homeless};
 use fathomp_types::NodeId;
 use rand::{Rng, RngExt};
@@ -47,15 +47,14 @@ fn log_max(program: &Program) -> usize {
     [nodes + 1, nodes + 2, nodes + 5, 1024][steps % 4]
 }
 
-/// Guesses from habits, which are formed soon or never.
+/// Some of the predictors, which predict soon.
 pub fn random_heuristics(random: &mut impl Rng) -> Heuristics {
-    let (prefetch, expect_writes) = (random.random_range(0..5), random.random());
-    let after = random.random_range(0..3);
+    let left_out = Predictor::ALL.into_iter();
     Heuristics::History(Limits {
-        prefetch,
-        expect_writes,
-        lease_after: after,
-        keep_lock_after: after,
+        prefetch_pages_max: random.random_range(1..6),
+        lease_after_intervals: random.random_range(0..3),
+        keep_lock_after_releases: random.random_range(1..3),
+        left_out: left_out.filter(|_| random.random_ratio(1, 4)).collect(),
     })
 }
 
@@ -72,7 +71,7 @@ pub fn random_home(program: &Program, random: &mut impl Rng) -> home::Config {
         batch: [1, 2, 256][program.pages as usize % 3],
         loads_acquire: program.relies_on_loads() || random.random(),
         atomics: program.updates(),
-        guessing: random_heuristics(random),
+        heuristics: random_heuristics(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
         carries: program.updates() && random.random(),
@@ -97,7 +96,7 @@ pub fn random_homeless(program: &Program, random: &mut impl Rng) -> homeless::Co
         postpones: program.updates(),
         sole_writers: random.random(),
         hands_on: random.random(),
-        guessing: random_heuristics(random),
+        heuristics: random_heuristics(random),
         fan_in: random.random_range(1..=3),
         log_max: log_max(program),
     }

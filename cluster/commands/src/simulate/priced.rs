@@ -4,6 +4,7 @@ use crate::args::{FaultPrice, Simulate};
 use fathomp_access_trace::Accesses;
 use fathomp_console::failure::{Failure, exit};
 use fathomp_predict::prices::{self, Cluster, Network, PricesOf, Protocol};
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_trace_replay::{Costs, Homes, Outcome, Setting, Sharing, replay};
 use fathomp_transport::Net;
 use std::path::Path;
@@ -99,6 +100,7 @@ impl Priced {
             homes,
             net: self.net,
             costs: self.costs.of_pages(accesses.page_bytes),
+            left_out: PredictorSet::default(),
         };
         replay(accesses, &setting).map_err(|error| Failure::of(&error))
     }

@@ -16,6 +16,7 @@ use fathomp_bench::run::{Choice, PlanError, choose, identity, now_unix_ns};
 use fathomp_bench::settings::Settings;
 use fathomp_bench::suite::{Case, Process, Row, SuiteName};
 use fathomp_launch::Protocol;
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_trace_replay::{Costs, Homes, Setting, Sharing, replay};
 use fathomp_transport::Net;
 use fathomp_types::PAGE_BYTES;
@@ -232,6 +233,7 @@ impl Plan {
             homes: way.homes,
             net: way.net,
             costs: way.costs,
+            left_out: PredictorSet::default(),
         };
         // A page comes back to a thread after as many passes as there are threads: what all others
         // have changed meanwhile is what it lacks then. Where each thread has a part of every

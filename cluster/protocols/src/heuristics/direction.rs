@@ -13,7 +13,7 @@ pub(super) enum Direction {
 
 impl Direction {
     /// The page behind one, as the thread goes.
-    pub(crate) fn behind(self, page: PageId) -> Option<PageId> {
+    fn behind(self, page: PageId) -> Option<PageId> {
         let next = match self {
             Self::Up => page.0.checked_add(1),
             Self::Down => page.0.checked_sub(1),
@@ -39,15 +39,6 @@ impl Direction {
         }
     }
 
-    /// The page so many before one, if there can be one.
-    pub(crate) fn back(self, page: PageId, pages: u8) -> Option<PageId> {
-        let first = match self {
-            Self::Up => page.0.checked_sub(pages.into()),
-            Self::Down => page.0.checked_add(pages.into()),
-        };
-        first.map(PageId)
-    }
-
     /// A page and those behind it, such a `number` altogether, as far as they are alike.
     pub(crate) fn run(
         self,
@@ -66,14 +57,4 @@ impl Direction {
         }
         PageRange::new(first, last.0 - first.0 + 1).unwrap_or_else(|| page.into())
     }
-}
-
-/// How far a thread went the last time that it began at a page: what is done at once when
-/// a thread begins there again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Reach {
-    /// Which way.
-    pub(crate) way: Direction,
-    /// How many pages; 0 if it is not known.
-    pub(crate) pages: u8,
 }

@@ -1,4 +1,4 @@
-//! Pages for tests of guesses, in place of a protocol.
+//! Pages for tests of predictors, in place of a protocol.
 
 use super::{Glance, View};
 use crate::area::Layout;
@@ -36,10 +36,6 @@ impl Fake {
 
     pub(super) fn set(&mut self, page: PageId, state: State) {
         self.pages[page.0 as usize].state = state;
-    }
-
-    pub(super) fn set_all(&mut self, state: State) {
-        self.pages.iter_mut().for_each(|page| page.state = state);
     }
 }
 

@@ -1,13 +1,13 @@
 //! What happened before will happen again.
 
-use super::access_pattern::AccessPattern;
-use super::lease::LeaseHistory;
-use super::locks::LockHistory;
+use super::cached_locks::LockHistory;
+use super::copies::CopyHistory;
+use super::exclusive_leases::LeaseHistory;
+use super::home_writes::AccessPattern;
+use super::read_streams::Streams;
 use super::refetch::RefetchHistory;
-use super::reread::CopyHistory;
-use super::runs::{Run, RunHistory};
 use super::{
-    Access, Arrival, Event, Glance, Heuristic, Lease, Limits, Release, Streams, View, Why,
+    Access, Arrival, Event, Glance, Heuristic, Lease, Limits, Predictor, Release, View, Why,
 };
 use crate::area::{Layout, Place};
 use crate::state::State;
@@ -22,9 +22,7 @@ pub(super) struct HistoryPredictor {
     pub(super) limits: Limits,
     pub(super) pages: Table<History>,
     pub(super) streams: Streams,
-    /// What became writable together in the open interval.
-    pub(super) runs: Vec<Run>,
-    /// Pages at home here that others have fetched and that may be taken back.
+    /// Pages at home here that others have fetched and whose read leases may be recalled.
     pub(super) served: Vec<PageId>,
     /// Pages that are to be fetched again before these epochs begin.
     pub(super) due: BTreeMap<u32, Vec<PageId>>,
@@ -38,10 +36,11 @@ pub(super) struct HistoryPredictor {
 pub(super) struct History {
     pub(super) copy: CopyHistory,
     pub(super) refetch: RefetchHistory,
-    pub(super) run: RunHistory,
+    /// How many pages became writable together with it, when it was written last.
+    pub(super) run_length: u8,
     pub(super) lease: LeaseHistory,
     /// At its home: when it is written and fetched.
-    pub(super) rhythm: AccessPattern,
+    pub(super) pattern: AccessPattern,
 }
 
 impl From<Place> for History {
@@ -56,11 +55,13 @@ impl HistoryPredictor {
             limits,
             pages: Table::new(layout),
             streams: Streams::default(),
-            runs: Vec::new(),
             served: Vec::new(),
             due: BTreeMap::new(),
             begun: Interval::default(),
-            locks: LockHistory::new(limits.keep_lock_after),
+            locks: LockHistory::new(match limits.predicts(Predictor::CachedLocks) {
+                true => limits.keep_lock_after_releases,
+                false => 0,
+            }),
         }
     }
 }
@@ -85,7 +86,7 @@ impl HistoryPredictor {
     pub(super) fn fetch_again(&mut self, view: &dyn View) -> Vec<PageId> {
         let later = self.due.split_off(&(view.epoch() + 2));
         let due = std::mem::replace(&mut self.due, later);
-        if self.limits.prefetch <= 1 {
+        if !self.limits.predicts(Predictor::Refetches) {
             return Vec::new();
         }
         let is_missing = |page: &PageId| {
@@ -102,29 +103,34 @@ impl HistoryPredictor {
 }
 
 impl Heuristic for HistoryPredictor {
-    fn on_fault(&mut self, page: PageId, access: Access, view: &dyn View) -> PageRange {
+    fn on_fault(&mut self, page: PageId, _: Access, view: &dyn View) -> PageRange {
         let is_here = view.page(page).is_some_and(|glance| glance.is_readable());
         match is_here {
             true => self.plan_writes(page, view),
-            false => self.plan_fetch(page, access, view),
+            false => self.plan_fetch(page, view),
         }
     }
 
     fn on_arrival(&mut self, arrival: &Arrival, view: &dyn View) -> bool {
         let history = self.pages.entry(arrival.page);
         history.refetch.arrived(view.epoch());
-        history.copy.arrived(arrival, view.epoch(), view.interval()) && self.limits.expect_writes
+        let expected = history.copy.arrived(arrival, view.epoch(), view.interval());
+        expected && self.limits.predicts(Predictor::WrittenCopies)
     }
 
     fn on_release(&mut self, release: &Release, view: &dyn View) -> Vec<PageId> {
-        let (now, begun, after) = (view.interval(), self.begun, self.limits.lease_after);
+        if !release.may_lease || !self.limits.predicts(Predictor::ExclusiveLeases) {
+            return Vec::new();
+        }
+        let (now, begun) = (view.interval(), self.begun);
+        let after = self.limits.lease_after_intervals;
         let mut due = Vec::new();
         for &page in release.pages {
             let Some(glance) = view.page(page) else {
                 continue;
             };
             let history = self.pages.entry(page);
-            if release.may_lease && after > 0 && !glance.pinned {
+            if !glance.pinned {
                 due.extend(history.lease.told(now, begun, after).then_some(page));
             }
         }
@@ -136,13 +142,13 @@ impl Heuristic for HistoryPredictor {
     }
 
     fn before_barrier(&mut self, view: &dyn View) -> Vec<PageId> {
-        self.take_back(view)
+        self.recall(view)
     }
 
     fn after_barrier(&mut self, settled: &[PageId], view: &dyn View) -> Vec<PageId> {
         self.begun = view.interval();
         for page in settled {
-            self.pages.entry(*page).rhythm.settled();
+            self.pages.entry(*page).pattern.settled();
         }
         self.fetch_again(view)
     }
@@ -152,13 +158,11 @@ impl Heuristic for HistoryPredictor {
         match event {
             Event::Written(page) => {
                 let history = self.pages.entry(page);
-                history.run.written();
                 match view.page(page).is_some_and(|page| page.at_home) {
-                    true => history.rhythm.rewritten(epoch),
+                    true => history.pattern.rewritten(epoch),
                     false => history.copy.written(now),
                 }
             }
-            Event::Compared => self.end_runs(view),
             Event::Dropped(page, why) => {
                 let history = self.pages.entry(page);
                 if why == Why::News && history.copy.came_ahead(epoch) {
@@ -166,7 +170,7 @@ impl Heuristic for HistoryPredictor {
                     history.refetch.unwanted();
                 }
                 history.copy.dropped(why != Why::Lease);
-                if why == Why::TakenBack {
+                if why == Why::Recalled {
                     // Its home writes it in the next one.
                     self.was_dropped(page, epoch + 1);
                 }
@@ -175,7 +179,7 @@ impl Heuristic for HistoryPredictor {
             Event::ToldAtBarrier(page, several) => {
                 self.was_told_at_barrier(page, epoch);
                 if several && view.page(page).is_some_and(|page| page.at_home) {
-                    self.pages.entry(page).rhythm.is_contended();
+                    self.pages.entry(page).pattern.is_contended();
                 }
             }
             Event::Served(page) => self.was_served(page, view),

@@ -1,25 +1,35 @@
 //! What a node does ahead of time because it will probably be of use: fetching several pages
-//! at once, opening pages to writes before they fault, taking copies back at a barrier, asking
-//! for leases.
+//! at once, opening pages to writes before they fault, recalling read leases at a barrier, asking
+//! for exclusive leases, keeping locks.
 //!
 //! The [home-based protocol](crate::home) puts a few questions to a [`Heuristic`] and tells it
 //! what happens ([`Event`]). It carries out as much of an answer as is possible at that
 //! moment and is correct whatever the answers are, so nothing here can make a program's
-//! results wrong: only slow. Everything that is remembered for guessing, and every number
-//! that was tuned, is in this module.
+//! results wrong: only slow. Everything that is remembered to predict, and every number
+//! that was tuned, is in this module. [`Predictor`] lists what is predicted;
+//! `docs/protocols/home.md` says what each gains.
+//!
+//! Two kinds of lease say who may hold a page:
+//!
+//! * A *read lease* is a copy. It lasts until a write notice names the page, or until the home
+//!   recalls it at a barrier ([`WriteNotice::recalls`](crate::WriteNotice)). Any number of nodes
+//!   may hold one.
+//! * An *exclusive lease* lets one node write a page without telling anybody. It lasts until the
+//!   home recalls it ([`Term`](crate::message::Term)), or until the next barrier. Meanwhile
+//!   nobody holds a read lease.
 
-mod access_pattern;
+mod cached_locks;
+mod copies;
 mod direction;
+mod exclusive_leases;
 #[cfg(test)]
 mod fake;
 mod history;
-mod lease;
-mod locks;
+mod home_writes;
 mod random;
+mod read_streams;
 mod refetch;
-mod reread;
-mod runs;
-mod streams;
+mod write_runs;
 
 use crate::area::Layout;
 use crate::state::State;
@@ -27,12 +37,55 @@ use crate::{Access, Interval, LockId, PageRange};
 use fathomp_types::{NodeId, PageId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-pub(crate) use streams::Streams;
 
-/// Which guesses the nodes of a cluster make.
+/// What is predicted from what happened. Each can be left out by itself
+/// ([`Heuristics::without`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Predictor {
+    /// A thread that goes through memory in order will fault at the pages behind the one that it
+    /// misses: they are fetched together.
+    ReadStreams,
+    /// A page whose copy a barrier makes invalid will be missed as many epochs later as the last
+    /// time: it is fetched before.
+    Refetches,
+    /// A copy of a page of which other copies were written will be written: it gets a twin when it
+    /// arrives.
+    WrittenCopies,
+    /// A thread that writes one page after the other will write those behind the one at which it
+    /// faults: they are opened to writes with it.
+    WriteRuns,
+    /// A home that wrote a page twice the same number of epochs after others had read it will do so
+    /// again: it recalls their read leases at the barrier before.
+    HomeWrites,
+    /// A page that one node told as written again and again, and no other wanted, will be used by
+    /// that node only: it asks for an exclusive lease.
+    ExclusiveLeases,
+    /// A lock that a node gave back a few times, and no other wanted, will be taken by that node
+    /// again: it keeps it.
+    CachedLocks,
+}
+
+impl Predictor {
+    /// All that there are.
+    pub const ALL: [Self; 7] = [
+        Self::ReadStreams,
+        Self::Refetches,
+        Self::WrittenCopies,
+        Self::WriteRuns,
+        Self::HomeWrites,
+        Self::ExclusiveLeases,
+        Self::CachedLocks,
+    ];
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// What the nodes of a cluster do ahead of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Heuristics {
-    /// None: each fault is served by itself, and pages are watched only while it is needed.
+    /// Nothing: each fault is served by itself, and pages are watched only while it is needed.
     Nothing,
     /// What happened before will happen again.
     History(Limits),
@@ -40,37 +93,78 @@ pub enum Heuristics {
     Random(u64),
 }
 
-/// How far guesses from habits go.
+/// What is predicted from what happened, and how far that goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Most pages that a fault fetches; with 0 or 1 only the page that is missing.
-    pub prefetch: u32,
-    /// Whether writes are foreseen: pages that will probably be written are opened to writes
-    /// before they fault, and a home takes copies back, at a barrier, of pages that it will
-    /// probably write next.
-    pub expect_writes: bool,
+    /// Most pages that a fault fetches, at least 1.
+    pub prefetch_pages_max: u32,
     /// Intervals over which a page has to be written, and wanted by no other node, before its
-    /// writer asks for a [lease](crate::message::Term); 0: it never asks.
-    pub lease_after: u8,
-    /// How often a node gives a lock back, and no other node wants it, before it keeps it; 0: it
-    /// never does.
-    pub keep_lock_after: u8,
+    /// writer asks for an exclusive lease.
+    pub lease_after_intervals: u8,
+    /// How often a node gives a lock back, and no other node wants it, before it keeps it, at
+    /// least 1.
+    pub keep_lock_after_releases: u8,
+    /// What is not predicted.
+    pub left_out: PredictorSet,
+}
+
+/// Some of the predictors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PredictorSet(u8);
+
+impl PredictorSet {
+    /// Those that expect writes: which of them were made in an interval is known only when pages
+    /// are compared with their twins, or not at all.
+    pub const OF_WRITES: Self = Self(
+        Predictor::WrittenCopies.bit() | Predictor::WriteRuns.bit() | Predictor::HomeWrites.bit(),
+    );
+
+    fn contains(self, predictor: Predictor) -> bool {
+        self.0 & predictor.bit() != 0
+    }
+}
+
+impl FromIterator<Predictor> for PredictorSet {
+    fn from_iter<I: IntoIterator<Item = Predictor>>(predictors: I) -> Self {
+        let bits = predictors.into_iter().map(Predictor::bit);
+        Self(bits.fold(0, |all, bit| all | bit))
+    }
 }
 
 impl Default for Limits {
     /// As nodes have it.
     fn default() -> Self {
         Self {
-            prefetch: 16,
-            expect_writes: true,
-            lease_after: 8,
-            keep_lock_after: 2,
+            prefetch_pages_max: 16,
+            lease_after_intervals: 8,
+            keep_lock_after_releases: 2,
+            left_out: PredictorSet::default(),
         }
     }
 }
 
+impl Limits {
+    /// Whether a predictor is among them.
+    #[must_use]
+    pub fn predicts(&self, predictor: Predictor) -> bool {
+        !self.left_out.contains(predictor)
+    }
+}
+
 impl Heuristics {
-    /// The guesses of node `me` before anything happened.
+    /// The same without some predictors.
+    #[must_use]
+    pub fn without(self, left_out: PredictorSet) -> Self {
+        match self {
+            Self::History(limits) => Self::History(Limits {
+                left_out: PredictorSet(limits.left_out.0 | left_out.0),
+                ..limits
+            }),
+            other => other,
+        }
+    }
+
+    /// What node `me` predicts by, before anything happened.
     pub(crate) fn start(self, me: NodeId, layout: &Layout) -> Predictors {
         Predictors(match self {
             Self::Nothing => Box::new(Nothing),
@@ -92,12 +186,12 @@ pub(crate) trait Heuristic: Debug + Send + Sync {
     /// A copy has arrived. Will it be written? Then it gets a twin, and writing it is no fault.
     fn on_arrival(&mut self, arrival: &Arrival, view: &dyn View) -> bool;
 
-    /// An interval ends. Which pages are to be asked for as leases, so that they need not be
-    /// told as written any more?
+    /// An interval ends. Of which pages are exclusive leases to be asked for, so that they need not
+    /// be told as written any more?
     fn on_release(&mut self, release: &Release, view: &dyn View) -> Vec<PageId>;
 
     /// This node comes to a barrier. Which of the [shared](State::Shared) pages at home here
-    /// will be written here next? All copies of those are given up at the barrier.
+    /// will be written here next? All read leases of those end at the barrier.
     fn before_barrier(&mut self, view: &dyn View) -> Vec<PageId>;
 
     /// A barrier is over, which leaves these pages at home here with no copies elsewhere. Which
@@ -176,7 +270,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Release<'a> {
     /// What others are told as written in it.
     pub(crate) pages: &'a [PageId],
-    /// Whether leases can be had: not at a barrier.
+    /// Whether exclusive leases can be had: not at a barrier.
     pub(crate) may_lease: bool,
 }
 
@@ -186,9 +280,6 @@ pub(crate) enum Event {
     /// A copy here, or a watched page at home here, is written; its state is still the one
     /// before.
     Written(PageId),
-    /// It is known which of the pages that were opened ahead were written: none of the others
-    /// is ahead any more after this.
-    Compared,
     /// A copy here becomes invalid; its state is still the one before.
     Dropped(PageId, Why),
     /// Another node has written it, as a notice says.
@@ -197,7 +288,7 @@ pub(crate) enum Event {
     ToldAtBarrier(PageId, bool),
     /// Another node fetched it from here; its state is still the one before.
     Served(PageId),
-    /// About being alone with a page.
+    /// About an exclusive lease of a page.
     Lease(PageId, Lease),
     /// Another node wants a lock that this node has.
     LockWanted(LockId),
@@ -210,13 +301,13 @@ pub(crate) enum Why {
     News,
     /// Several nodes wrote the page before a barrier.
     ManyWriters,
-    /// Its home takes all copies back at a barrier, since it will write the page next.
-    TakenBack,
-    /// Another node is to be alone with the page.
+    /// Its home recalls all read leases at a barrier, since it will write the page next.
+    Recalled,
+    /// Another node is to have an exclusive lease of the page.
     Lease,
 }
 
-/// What became of a lease, or of being alone with a page at home here.
+/// What became of an exclusive lease, or of being alone with a page at home here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lease {
     /// It has begun.
@@ -258,7 +349,7 @@ impl Hash for Predictors {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// No guesses.
+/// Nothing is done ahead of time.
 #[derive(Clone, Copy, Debug)]
 struct Nothing;
 

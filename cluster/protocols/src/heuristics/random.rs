@@ -16,7 +16,7 @@ pub(super) struct Random {
     pages: u32,
     expects: Odds,
     leases: Odds,
-    takes_back: Odds,
+    recalls: Odds,
     fetches: Odds,
 }
 
@@ -31,7 +31,7 @@ impl Random {
             pages,
             expects: Odds(0),
             leases: Odds(0),
-            takes_back: Odds(0),
+            recalls: Odds(0),
             fetches: Odds(0),
         };
         for at in 0..4 {
@@ -39,7 +39,7 @@ impl Random {
             match at {
                 0 => this.expects = odds,
                 1 => this.leases = odds,
-                2 => this.takes_back = odds,
+                2 => this.recalls = odds,
                 _ => this.fetches = odds,
             }
         }
@@ -92,7 +92,7 @@ impl Heuristic for Random {
     }
 
     fn before_barrier(&mut self, _: &dyn View) -> Vec<PageId> {
-        self.some_of((0..self.pages).map(PageId), self.takes_back)
+        self.some_of((0..self.pages).map(PageId), self.recalls)
     }
 
     fn after_barrier(&mut self, _: &[PageId], _: &dyn View) -> Vec<PageId> {

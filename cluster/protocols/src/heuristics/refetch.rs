@@ -2,18 +2,19 @@
 //! they are fetched again as the epoch begins in which they are due,
 //! all together, instead of one fault after the other.
 //!
-//! Whether a copy that came by itself is read nobody notices. So now and then it is left out, to
-//! see whether a thread still misses it: then it does not come with a neighbour either, but for
-//! those that are fetched because a thread goes through memory in order.
+//! Nobody notices whether a copy that came by itself is read. So now and then it is left out, to
+//! see whether a thread still misses it.
 
-/// What is wanted in the next epoch is taken for usual the first time.
-const SOON: u8 = 1;
+/// A page that is missed after so many epochs is fetched again without having been missed twice.
+const SURE_GAP_EPOCHS: u8 = 1;
 
-/// A page is left out after so many times, at first and at most.
-const LEFT_OUT_AFTER: (u8, u8) = (2, 64);
+/// A page is left out after so many times that it was fetched again, at first.
+const FETCHES_MIN: u8 = 2;
+/// The same, at most.
+const FETCHES_MAX: u8 = 64;
 
 /// So many times as often as before, if it is missed when it is left out.
-const GROWTH: u8 = 4;
+const FETCHES_GROWTH: u8 = 4;
 
 /// What became of the copies of a page that barriers made invalid.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,9 +27,9 @@ pub(super) struct RefetchHistory {
     left: u8,
     /// How many times it was, before it was left out the last time.
     between: u8,
-    /// How many epochs after its copy became invalid it was missed, the last time first; 0 if
-    /// that is not known, or they were too many.
-    gaps: [u8; 3],
+    /// How many epochs after its copy became invalid it was missed the last time; 0 if that is not
+    /// known, or they were too many.
+    gap: u8,
 }
 
 impl RefetchHistory {
@@ -38,18 +39,7 @@ impl RefetchHistory {
             return None;
         }
         self.dropped_in = epoch + 1;
-        let gap = self.next_gap();
-        (gap > 0 && self.left > 0).then_some(epoch + u32::from(gap))
-    }
-
-    /// After how many epochs it will probably be missed. Some pages are wanted in two phases of a
-    /// program in turn.
-    fn next_gap(&self) -> u8 {
-        let [last, before, first] = self.gaps;
-        match last == first && before > 0 {
-            true => before,
-            false => last,
-        }
+        (self.gap > 0 && self.left > 0).then_some(epoch + u32::from(self.gap))
     }
 
     /// A copy arrives.
@@ -62,25 +52,20 @@ impl RefetchHistory {
         }
         let gap = u8::try_from((epoch + 1).saturating_sub(dropped_in)).unwrap_or(0);
         if !was_coming {
-            let is_usual = gap > 0 && (gap == self.next_gap() || gap == SOON);
-            let longer = self.between.saturating_mul(GROWTH);
+            let is_usual = gap > 0 && (gap == self.gap || gap == SURE_GAP_EPOCHS);
+            let longer = self.between.saturating_mul(FETCHES_GROWTH);
             self.between = match is_usual {
-                true => longer.clamp(LEFT_OUT_AFTER.0, LEFT_OUT_AFTER.1),
+                true => longer.clamp(FETCHES_MIN, FETCHES_MAX),
                 false => 0,
             };
             self.left = self.between;
         }
-        self.gaps = [gap, self.gaps[0], self.gaps[1]];
+        self.gap = gap;
     }
 
     /// It was fetched for nothing.
     pub(super) fn unwanted(&mut self) {
         (self.left, self.between) = (0, 0);
-    }
-
-    /// It is left out this time, to see whether a thread misses it.
-    pub(super) fn is_left_out(&self) -> bool {
-        self.dropped_in > 0 && self.between > 0 && self.left == 0
     }
 
     /// Whether to fetch it again now.
@@ -133,22 +118,6 @@ mod tests {
     fn it_comes_as_late_as_it_was_wanted_the_last_time() {
         let fetched = fetched(60, |epoch| epoch % 5 == 0, |epoch| epoch % 5 == 3);
         assert_eq!(fetched, [13, 18, 28, 33, 38, 43, 48, 53, 58]);
-    }
-
-    #[test]
-    fn two_phases_in_turn_are_told_apart() {
-        // Written in the first and third epoch of seven, wanted in the second and the seventh.
-        let written = |epoch: u32| [0, 2].contains(&(epoch % 7));
-        let wanted = |epoch: u32| [1, 6].contains(&(epoch % 7));
-        let fetched = fetched(140, written, wanted);
-        let phases: Vec<_> = fetched.iter().map(|epoch| epoch % 7).collect();
-        // The first time nothing is known of turns.
-        let learned = &phases[1..];
-        assert!(
-            learned.iter().all(|phase| [1, 6].contains(phase)),
-            "{phases:?}"
-        );
-        assert!(phases.len() > 30, "{phases:?}");
     }
 
     #[test]

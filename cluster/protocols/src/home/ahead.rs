@@ -58,7 +58,6 @@ impl<B: Clone + Body> Home<B> {
                 _ => {}
             }
         }
-        self.note(Event::Compared);
         self.close_ahead(actions);
         Ok(())
     }

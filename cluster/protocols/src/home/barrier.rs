@@ -45,7 +45,7 @@ impl<B: Clone + Body> Home<B> {
         let Some(thread) = self.order.enters_barrier() else {
             return Ok(());
         };
-        let taken_back = self.take_back();
+        let recalled = self.recall_read_leases();
         self.end_leases();
         let closed = self.close_interval(false, false, actions);
         let (last, kept) = closed.map_or((None, None), |closed| {
@@ -56,7 +56,7 @@ impl<B: Clone + Body> Home<B> {
         self.kept = kept;
         let last = last.or_else(|| self.end_if_shown());
         let mut own = self.take_own();
-        own.extend(taken_back);
+        own.extend(recalled);
         let first = actions.len();
         self.order.arrive(thread, last, own, false, actions);
         self.send_kept_if_told(first, actions);
@@ -65,9 +65,9 @@ impl<B: Clone + Body> Home<B> {
 
     /// Pages that others have read, or may have, and whose copies everybody gives up at the
     /// barrier, because they will probably be written here next.
-    fn take_back(&mut self) -> Option<WriteNotice> {
-        let (guess, view) = self.guess();
-        let mut pages = guess.before_barrier(&view);
+    fn recall_read_leases(&mut self) -> Option<WriteNotice> {
+        let (predictor, view) = self.predictor();
+        let mut pages = predictor.before_barrier(&view);
         let shared =
             |page: PageId| self.exists(page) && self.table.get(page).state == State::Shared;
         pages.retain(|page| shared(*page));
@@ -76,7 +76,7 @@ impl<B: Clone + Body> Home<B> {
             writer: self.me,
             interval: self.order.interval,
             pages,
-            foreseen: true,
+            recalls: true,
             late: false,
             first: false,
             knew: Vec::new(),
@@ -105,7 +105,7 @@ impl<B: Clone + Body> Home<B> {
                 writer: self.me,
                 interval: own.interval,
                 pages: PageSet::from_sorted(&pages),
-                foreseen: false,
+                recalls: false,
                 late: false,
                 first,
                 knew: Vec::new(),
@@ -264,7 +264,7 @@ impl<B: Clone + Body> Home<B> {
         let Stretch {
             pages,
             writers,
-            foreseen,
+            recalls,
             ..
         } = stretch;
         let mut page = pages.first();
@@ -278,7 +278,7 @@ impl<B: Clone + Body> Home<B> {
                 }
                 _ => {
                     self.balance_page(page, stretch, settled, actions);
-                    if !foreseen {
+                    if !recalls {
                         let several = writers == Writers::Many;
                         self.note(Event::ToldAtBarrier(page, several));
                     }
@@ -303,7 +303,7 @@ impl<B: Clone + Body> Home<B> {
         let Stretch {
             writers,
             first,
-            foreseen,
+            recalls,
             ..
         } = stretch;
         let (me, migrate) = (self.me, self.config.migrate);
@@ -326,7 +326,7 @@ impl<B: Clone + Body> Home<B> {
             }
         } else if Some(me) != keeper && (entry.state != State::Untouched || me == home) {
             let why = match writers {
-                _ if foreseen => Why::TakenBack,
+                _ if recalls => Why::Recalled,
                 Writers::Many => Why::ManyWriters,
                 Writers::One(_) => Why::News,
             };
@@ -343,7 +343,7 @@ struct Stretch {
     /// Nobody had touched them before.
     first: bool,
     /// They have yet to write them.
-    foreseen: bool,
+    recalls: bool,
 }
 
 /// Where a page belongs, given all pages written.
@@ -356,7 +356,7 @@ fn stretch_of(written: &[Stretch], page: PageId) -> Option<&Stretch> {
 /// All pages that notices name. A writer that names a page twice counts as several.
 fn written(notices: &[WriteNotice]) -> Vec<Stretch> {
     let ranges = notices.iter().flat_map(|notice| {
-        let kind = [usize::from(notice.foreseen), usize::from(notice.first)];
+        let kind = [usize::from(notice.recalls), usize::from(notice.first)];
         let ranges = notice.pages.ranges().iter();
         ranges.map(move |range| (*range, notice.writer, kind))
     });
@@ -373,7 +373,7 @@ fn written(notices: &[WriteNotice]) -> Vec<Stretch> {
     // nobody had touched it before.
     let (mut writers, mut at) = ([(0_i64, 0_i64, 0_i64); 2], 0_u64);
     let mut stretches = Vec::new();
-    for (edge, one, writer, [foreseen, first]) in edges {
+    for (edge, one, writer, [recalls, first]) in edges {
         let pages = u32::try_from(edge - at).ok().zip(u32::try_from(at).ok());
         // What is likely does not count where a node has written.
         let who = writers.iter().position(|(number, ..)| *number > 0);
@@ -388,12 +388,12 @@ fn written(notices: &[WriteNotice]) -> Vec<Stretch> {
                     _ => Writers::Many,
                 },
                 first: firsts > 0,
-                foreseen: who == 1,
+                recalls: who == 1,
             });
         }
-        writers[foreseen].0 += one;
-        writers[foreseen].1 += writer;
-        writers[foreseen].2 += if first == 1 { one } else { 0 };
+        writers[recalls].0 += one;
+        writers[recalls].1 += writer;
+        writers[recalls].2 += if first == 1 { one } else { 0 };
         at = edge;
     }
     stretches
@@ -408,7 +408,7 @@ mod tests {
             writer: NodeId(writer),
             interval: Interval(1),
             pages: pages.iter().copied().map(PageId).collect(),
-            foreseen: false,
+            recalls: false,
             late: false,
             first: false,
             knew: Vec::new(),
@@ -418,11 +418,11 @@ mod tests {
     #[test]
     fn whoever_has_written_counts_more_than_who_is_likely_to() {
         let likely = WriteNotice {
-            foreseen: true,
+            recalls: true,
             ..notice(0, &[3, 4])
         };
         let found = written(&[notice(5, &[4]), likely]);
-        let found: Vec<_> = found.iter().map(|s| (s.writers, s.foreseen)).collect();
+        let found: Vec<_> = found.iter().map(|s| (s.writers, s.recalls)).collect();
         let one = |writer| Writers::One(NodeId(writer));
         assert_eq!(found, [(one(0), true), (one(5), false)]);
     }

@@ -97,7 +97,7 @@ impl<B: Clone + Body> Home<B> {
         self.check_nodes(from, &need)?;
         self.check_nodes(from, &changer.known)?;
         self.recall(std::iter::once(page), actions);
-        if self.is_away(page) || !self.has_received(&need) {
+        if self.is_leased_out(page) || !self.has_received(&need) {
             self.parked.push(Parked::Change(changer, need));
             return Ok(());
         }

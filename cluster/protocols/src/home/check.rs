@@ -42,7 +42,7 @@ impl<B: Clone + Body> Home<B> {
             "it is pending, or is not, unlike its state says",
         )?;
         let is_written = matches!(entry.state, State::Written | State::Dirty);
-        let is_listed = self.dirty.contains(&page) || self.leasing.is_open(page);
+        let is_listed = self.dirty.contains(&page) || self.exclusive.is_open(page);
         holds(
             is_written == is_listed,
             "it is among the written pages, or is not, unlike its state says",
@@ -53,7 +53,7 @@ impl<B: Clone + Body> Home<B> {
             "nobody remembers that it was opened ahead",
         )?;
         holds(
-            (entry.state == State::Leased) == self.is_away(page),
+            (entry.state == State::Leased) == self.is_leased_out(page),
             "it is leased to another node, or is not, unlike its state says",
         )?;
         let own = self.own.get(&entry.home);
@@ -89,7 +89,7 @@ impl<B: Clone + Body> Home<B> {
             "the number of expected copies is wrong",
         )?;
         let waits = |parked: &super::Parked| {
-            parked.pages().any(|page| self.is_away(page)) || !self.has_received(parked.need())
+            parked.pages().any(|page| self.is_leased_out(page)) || !self.has_received(parked.need())
         };
         holds(
             self.parked.iter().all(waits),
@@ -107,7 +107,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     fn check_leases(&self) -> Result<(), String> {
-        for page in self.leasing.leased() {
+        for page in self.exclusive.leased() {
             let entry = self.table.get(page);
             let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
             holds(
@@ -116,7 +116,7 @@ impl<B: Clone + Body> Home<B> {
             )?;
         }
         holds(
-            self.leasing.has_ended() || !self.order.is_at_barrier(),
+            self.exclusive.has_ended() || !self.order.is_at_barrier(),
             "a lease lasts beyond the barrier",
         )
     }

@@ -29,7 +29,7 @@ impl<B: Clone + Body> Home<B> {
             && !self.order.comes_to_barrier()
             && self.written.is_none();
         // Asked also if others want it: it was taken once more.
-        let wants = may && self.guess().0.keeps_lock(lock);
+        let wants = may && self.predictor().0.keeps_lock(lock);
         let keeps = wants && !self.locks.recalled.contains(&lock);
         match keeps {
             true => self.locks.kept.insert(lock),

@@ -10,7 +10,7 @@ mod barrier;
 mod carried;
 mod change;
 mod check;
-mod lease;
+mod exclusive_lease;
 mod locks;
 mod operation;
 mod page;
@@ -23,7 +23,7 @@ mod shown;
 mod wanted;
 
 use crate::area::Layout;
-use crate::heuristics::{Heuristics, Limits, Predictors};
+use crate::heuristics::{Heuristics, Limits, PredictorSet, Predictors};
 use crate::message::{Control, IfLate, Message};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::table::Table;
@@ -75,7 +75,7 @@ pub struct Config {
     /// threads never just try to take one, which might be refused what nobody has.
     pub keeps_locks: bool,
     /// What is done ahead of time.
-    pub guessing: Heuristics,
+    pub heuristics: Heuristics,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full,
@@ -93,6 +93,7 @@ impl Config {
     /// mean what the SDP papers mean.
     #[must_use]
     pub fn usual(nodes: u16, areas: Vec<Area>, plain: bool, loads_acquire: bool) -> Self {
+        let history = Heuristics::History(Limits::default());
         Self {
             nodes,
             areas,
@@ -104,12 +105,10 @@ impl Config {
             atomics: true,
             carries: false,
             keeps_locks: false,
-            guessing: match plain {
-                true => Heuristics::Nothing,
-                false => Heuristics::History(Limits {
-                    expect_writes: !loads_acquire,
-                    ..Limits::default()
-                }),
+            heuristics: match (plain, loads_acquire) {
+                (true, _) => Heuristics::Nothing,
+                (false, false) => history,
+                (false, true) => history.without(PredictorSet::OF_WRITES),
             },
             fan_in: FAN_IN,
             log_max: LOG_MAX,
@@ -164,9 +163,9 @@ pub struct Home<B> {
     changing: Changing,
     postponed: Postponed,
     locks: Locks,
-    leasing: lease::Leasing,
+    exclusive: exclusive_lease::ExclusiveLeases,
     /// What is done ahead of time.
-    guesses: Predictors,
+    predictors: Predictors,
     /// What everybody wrote in this epoch, once everybody is at the barrier.
     written: Option<Vec<WriteNotice>>,
     /// What was written right before the barrier that this node has come to.
@@ -188,7 +187,7 @@ impl<B: Clone + Body> Home<B> {
         let layout = Layout::new(config.nodes, &config.areas)?;
         let nodes = config.nodes;
         let order = Order::new(me, nodes, layout.pages(), config.fan_in, config.log_max);
-        let guesses = config.guessing.start(me, &layout);
+        let predictors = config.heuristics.start(me, &layout);
         let mut this = Self {
             me,
             config,
@@ -212,8 +211,8 @@ impl<B: Clone + Body> Home<B> {
             changing: Changing::default(),
             postponed: Postponed::default(),
             locks: Locks::default(),
-            leasing: lease::Leasing::default(),
-            guesses,
+            exclusive: exclusive_lease::ExclusiveLeases::default(),
+            predictors,
             written: None,
             kept: None,
             deferred: barrier::Deferred::default(),
@@ -246,7 +245,7 @@ impl<B: Clone + Body> Home<B> {
     }
 
     /// Whether pages are open to writes that nobody has noticed.
-    fn foresees(&self) -> bool {
+    fn has_pages_ahead(&self) -> bool {
         self.expected > 0 || !self.opened_ahead.is_empty()
     }
 
@@ -390,22 +389,22 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
     fn wants_writes(&self, input: &Input<B>) -> bool {
         // What is learned may end the open interval, as may answers that the
         // sequencer gives to its own node, and it may make copies invalid.
-        let foresees = self.foresees();
-        let touched = !self.dirty.is_empty() || foresees;
+        let ahead = self.has_pages_ahead();
+        let touched = !self.dirty.is_empty() || ahead;
         match input {
-            Input::Operation { .. } => foresees,
+            Input::Operation { .. } => ahead,
             // They may send what was postponed, and what was written before that.
-            Input::Postpone(..) => foresees,
-            Input::Fault { .. } => foresees && self.postponed.collected() > 0,
+            Input::Postpone(..) => ahead,
+            Input::Fault { .. } => ahead && self.postponed.collected() > 0,
             Input::Wrote(_) => false,
             Input::Message { message, .. } => match message {
                 // It may end the open interval.
                 Message::Fetch { .. } | Message::Change { .. } | Message::Changes { .. } => {
                     // Nor is it told at a barrier what was not written then.
-                    (self.config.loads_acquire || self.order.is_at_barrier()) && foresees
+                    (self.config.loads_acquire || self.order.is_at_barrier()) && ahead
                 }
                 Message::Control(Control::Demand { interval, .. }) => {
-                    foresees && *interval > self.order.interval
+                    ahead && *interval > self.order.interval
                 }
                 Message::Control(Control::Granted { .. } | Control::Recall { .. }) => touched,
                 Message::Control(Control::Exchange { .. }) => self.order.is_root() && touched,
@@ -417,7 +416,7 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
                 Message::Diffs { .. } => self.config.loads_acquire && touched,
                 Message::Lease { .. } => touched,
                 // Operations may have waited for it.
-                Message::ChangesDone { .. } => foresees && self.postponed.is_awaited(),
+                Message::ChangesDone { .. } => ahead && self.postponed.is_awaited(),
                 Message::Changed { .. } | Message::Control(_) => false,
                 Message::DiffsWanted { .. } | Message::DiffsOfPage { .. } => false,
                 Message::HandOn { .. } | Message::HandedOn { .. } => false,

@@ -129,7 +129,7 @@ mod tests {
             writer,
             interval,
             pages: PageSet::from_sorted(&[PageId(0)]),
-            foreseen: false,
+            recalls: false,
             late: false,
             first: false,
             knew: Vec::new(),

@@ -1,4 +1,4 @@
-//! What guesses see of a node, and what of their plans is possible.
+//! What predictors see of a node, and what of their plans is possible.
 
 use super::Home;
 use super::page::Entry;
@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::{Access, Body, Interval, PageRange};
 use fathomp_types::{NodeId, PageId};
 
-/// A node as guesses see it.
+/// A node as predictors see it.
 pub(super) struct Sight<'a> {
     me: NodeId,
     epoch: u32,
@@ -46,25 +46,25 @@ impl View for Sight<'_> {
 }
 
 impl<B: Clone + Body> Home<B> {
-    /// The guesses, and what they may see.
-    pub(super) fn guess(&mut self) -> (&mut dyn Heuristic, Sight<'_>) {
+    /// The predictors, and what they may see.
+    pub(super) fn predictor(&mut self) -> (&mut dyn Heuristic, Sight<'_>) {
         let sight = Sight {
             me: self.me,
             epoch: self.order.epoch,
             interval: self.order.interval,
             table: &self.table,
         };
-        (self.guesses.get(), sight)
+        (self.predictors.get(), sight)
     }
 
     pub(super) fn note(&mut self, event: Event) {
-        let (guess, view) = self.guess();
-        guess.note(event, &view);
+        let (predictor, view) = self.predictor();
+        predictor.note(event, &view);
     }
 
     /// Pages to deal with at a fault, as far as it is possible.
     pub(super) fn planned(&mut self, page: PageId, access: Access) -> PageRange {
-        let (guess, view) = self.guess();
-        possible(guess.on_fault(page, access, &view), page, &view)
+        let (predictor, view) = self.predictor();
+        possible(predictor.on_fault(page, access, &view), page, &view)
     }
 }

@@ -36,7 +36,7 @@ impl<B: Clone + Body> Home<B> {
         // What comes of a change that a thread here awaits is put in the place of what is there.
         let mut asked = self.changing.asking.values();
         let is_asked = asked.any(|(other, _)| *other == page);
-        may_add && !at_barrier && unwritten && !is_asked && !self.leasing.is_wanted(page)
+        may_add && !at_barrier && unwritten && !is_asked && !self.exclusive.is_wanted(page)
     }
 
     /// A thread here has changed a page, and does not wait.

@@ -96,8 +96,8 @@ impl<B: Clone + Body> Home<B> {
             pages: &pages,
             may_lease,
         };
-        let (guess, view) = self.guess();
-        let mut leases = guess.on_release(&release, &view);
+        let (predictor, view) = self.predictor();
+        let mut leases = predictor.on_release(&release, &view);
         leases.retain(|_| may_lease);
         let mut away: BTreeMap<NodeId, Vec<PageId>> = BTreeMap::new();
         for &page in &pages {
@@ -141,7 +141,7 @@ impl<B: Clone + Body> Home<B> {
             writer: self.me,
             interval,
             pages: PageSet::from_sorted(&pages),
-            foreseen: false,
+            recalls: false,
             late: false,
             first: false,
             knew: Vec::new(),

@@ -15,8 +15,8 @@ impl<B: Clone + Body> Home<B> {
         pages: &[PageId],
         actions: &mut Actions<B>,
     ) -> Vec<PageId> {
-        let (guess, view) = self.guess();
-        let wanted = guess.after_barrier(pages, &view);
+        let (predictor, view) = self.predictor();
+        let wanted = predictor.after_barrier(pages, &view);
         for page in pages {
             let entry = self.table.entry(*page);
             let before = std::mem::replace(&mut entry.state, State::Untouched);

@@ -246,8 +246,8 @@ impl<B: Clone + Body> Home<B> {
         if !exist || from == self.me || !pages.iter().all(here) {
             return Err(peer(from, "fetches a page that is not at home here"));
         }
-        for pages in self.without_away(from, pages, actions) {
-            if self.has_received(&need) && !pages.iter().any(|page| self.is_away(page)) {
+        for pages in self.without_leased_out(from, pages, actions) {
+            if self.has_received(&need) && !pages.iter().any(|page| self.is_leased_out(page)) {
                 self.serve(from, pages, actions);
             } else {
                 if self.config.loads_acquire {
@@ -265,7 +265,7 @@ impl<B: Clone + Body> Home<B> {
         let (ready, parked) = std::mem::take(&mut self.parked)
             .into_iter()
             .partition(|parked| {
-                let away = parked.pages().any(|page| self.is_away(page));
+                let away = parked.pages().any(|page| self.is_leased_out(page));
                 !away && self.has_received(parked.need())
             });
         self.parked = parked;
@@ -484,8 +484,8 @@ impl<B: Clone + Body> Home<B> {
                 blank: content.is_blank(),
                 begins_to_write,
             };
-            let (guess, view) = self.guess();
-            let expected = guess.on_arrival(&arrival, &view) && may_expect;
+            let (predictor, view) = self.predictor();
+            let expected = predictor.on_arrival(&arrival, &view) && may_expect;
             let entry = self.table.entry(page);
             entry.blank = arrival.blank;
             let protection = if expected {

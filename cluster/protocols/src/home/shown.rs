@@ -65,7 +65,7 @@ impl<B: Clone + Body> Home<B> {
     /// were served.
     fn has_begun(&self) -> bool {
         match self.runs() {
-            true => !self.dirty.is_empty() || self.foresees(),
+            true => !self.dirty.is_empty() || self.has_pages_ahead(),
             false => self.dirty.iter().any(|page| !self.table.get(*page).pinned),
         }
     }
@@ -174,7 +174,7 @@ impl<B: Clone + Body> Home<B> {
             writer: self.me,
             interval,
             pages: PageSet::default(),
-            foreseen: false,
+            recalls: false,
             late: false,
             first: false,
             knew: Vec::new(),
@@ -352,7 +352,7 @@ mod tests {
                 writer: shown.0,
                 interval: shown.1,
                 pages: PageSet::from_sorted(&[PageId(1)]),
-                foreseen: false,
+                recalls: false,
                 late: false,
                 first: false,
                 knew: Vec::new(),

@@ -68,8 +68,8 @@ pub struct Config {
     /// Whether only the last writers of a page are asked for what it lacks, and hand on what they
     /// know of others' changes, as in TreadMarks. Not where pages have sole writers.
     pub hands_on: bool,
-    /// Which whole pages are fetched ahead of time. Nothing else is guessed.
-    pub guessing: Heuristics,
+    /// Which whole pages are fetched ahead of time. Nothing else is predicted.
+    pub heuristics: Heuristics,
     /// Children of a node in the barrier's tree, at least 1.
     pub fan_in: u16,
     /// Intervals that the sequencer's log has room for, at least 1. When it is full and
@@ -111,7 +111,7 @@ impl Config {
             postpones: false,
             sole_writers: !plain,
             hands_on: plain,
-            guessing: match plain {
+            heuristics: match plain {
                 true => Heuristics::Nothing,
                 false => Heuristics::History(Limits::default()),
             },
@@ -200,7 +200,7 @@ pub struct Homeless<B> {
     held: BTreeSet<(PageId, Version)>,
     /// What the writers of the intervals in `history` knew, where it is handed on.
     stamps: BTreeMap<Version, last::Stamp>,
-    guesses: Predictors,
+    predictors: Predictors,
     /// Intervals that a node has to know of before it relies on a page that this node wrote
     /// unwatched, as of when it last served one in this epoch.
     opened: Vec<Version>,
@@ -231,7 +231,7 @@ impl<B> Homeless<B> {
         Ok(Self {
             me,
             told: VectorClock::nothing(config.nodes),
-            guesses: config.guessing.start(me, &layout),
+            predictors: config.heuristics.start(me, &layout),
             config,
             order,
             table: Table::new(layout),

@@ -1,4 +1,4 @@
-//! What guesses see of a node. The only answer of theirs that is carried out says which whole
+//! What predictors see of a node. The only answer of theirs that is carried out says which whole
 //! pages to fetch together.
 
 use super::postponed::Postponed;
@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::{Access, Interval, PageRange, state};
 use fathomp_types::{NodeId, PageId};
 
-/// A node as guesses see it: an owner is a page's home.
+/// A node as predictors see it: an owner is a page's home.
 struct Sight<'a> {
     me: NodeId,
     epoch: u32,
@@ -54,8 +54,8 @@ impl View for Sight<'_> {
 }
 
 impl<B> Homeless<B> {
-    /// The guesses, and what they may see.
-    fn guess(&mut self) -> (&mut dyn Heuristic, Sight<'_>) {
+    /// The predictors, and what they may see.
+    fn predictor(&mut self) -> (&mut dyn Heuristic, Sight<'_>) {
         let sight = Sight {
             me: self.me,
             epoch: self.order.epoch,
@@ -63,43 +63,43 @@ impl<B> Homeless<B> {
             table: &self.table,
             postponed: &self.postponed,
         };
-        (self.guesses.get(), sight)
+        (self.predictors.get(), sight)
     }
 
     /// Whole pages to be fetched, as a thread waits for `page`, which is one of them.
     pub(super) fn planned(&mut self, page: PageId, access: Access) -> PageRange {
-        let (guess, view) = self.guess();
-        let plan = guess.on_fault(page, access, &view);
+        let (predictor, view) = self.predictor();
+        let plan = predictor.on_fault(page, access, &view);
         possible(plan, page, &view)
     }
 
     /// A whole page has arrived; threads wait to do this with it.
     pub(super) fn note_arrival(&mut self, page: PageId, wanted: Option<Access>) {
-        let (guess, view) = self.guess();
+        let (predictor, view) = self.predictor();
         let arrival = Arrival {
             page,
             wanted,
             blank: false,
             begins_to_write: false,
         };
-        guess.on_arrival(&arrival, &view);
+        predictor.on_arrival(&arrival, &view);
     }
 
     /// A thread begins to write a page.
     pub(super) fn note_written(&mut self, page: PageId) {
-        let (guess, view) = self.guess();
-        guess.note(Event::Written(page), &view);
+        let (predictor, view) = self.predictor();
+        predictor.note(Event::Written(page), &view);
     }
 
     /// A copy is dropped because another node has written the page, alone, in the epoch that
     /// is over.
     pub(super) fn note_dropped(&mut self, page: PageId) {
-        let (guess, view) = self.guess();
+        let (predictor, view) = self.predictor();
         let before = Sight {
             epoch: view.epoch - 1,
             ..view
         };
-        guess.note(Event::Dropped(page, Why::News), &before);
-        guess.note(Event::ToldAtBarrier(page, false), &before);
+        predictor.note(Event::Dropped(page, Why::News), &before);
+        predictor.note(Event::ToldAtBarrier(page, false), &before);
     }
 }

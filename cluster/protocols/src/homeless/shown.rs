@@ -270,7 +270,7 @@ mod tests {
             writer: shown.0,
             interval,
             pages: PageSet::from_sorted(&[page]),
-            foreseen: false,
+            recalls: false,
             late: false,
             first: false,
             knew: Vec::new(),

@@ -92,7 +92,7 @@ impl<B> Homeless<B> {
             writer: self.me,
             interval,
             pages: set,
-            foreseen: false,
+            recalls: false,
             late,
             first: false,
             knew: self.known_now(),

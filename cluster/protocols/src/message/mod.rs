@@ -158,7 +158,7 @@ pub struct PageCopy<C> {
     pub content: C,
 }
 
-/// What nodes tell each other about leases.
+/// What nodes tell each other about exclusive leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Term {
     /// To the pages' home: I write them again and again, and would rather not tell.
@@ -171,11 +171,11 @@ pub enum Term {
     Return,
     /// The home's answer to a node that has asked for several pages: these are not there, and
     /// it wants them back only for a node that asks for them alone.
-    Away,
+    LeasedOut,
     /// From the home: give up your copies, since this node is to be alone with them.
-    Drop(NodeId),
+    DropCopies(NodeId),
     /// To the home: these are gone.
-    Dropped(NodeId),
+    CopiesDropped(NodeId),
 }
 
 impl<C> Message<C> {
@@ -224,7 +224,9 @@ impl<C> Message<C> {
             // Sent before any node is told of the interval, and so before any node asks for
             // pages that have to contain it.
             Self::Diffs { .. } => true,
-            Self::Lease { term, .. } => !matches!(term, Term::Recall | Term::Return | Term::Away),
+            Self::Lease { term, .. } => {
+                !matches!(term, Term::Recall | Term::Return | Term::LeasedOut)
+            }
             Self::Fetch { .. } | Self::Pages { .. } => false,
             Self::DiffsWanted { .. } | Self::DiffsOfPage { .. } => false,
             Self::HandOn { .. } | Self::HandedOn { .. } => false,

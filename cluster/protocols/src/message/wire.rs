@@ -165,9 +165,9 @@ impl Message<Content> {
                     Term::Grant => (1, None),
                     Term::Recall => (2, None),
                     Term::Return => (3, None),
-                    Term::Away => (6, None),
-                    Term::Drop(node) => (4, Some(node)),
-                    Term::Dropped(node) => (5, Some(node)),
+                    Term::LeasedOut => (6, None),
+                    Term::DropCopies(node) => (4, Some(node)),
+                    Term::CopiesDropped(node) => (5, Some(node)),
                 };
                 bytes.push(term);
                 if let Some(node) = node {
@@ -286,9 +286,9 @@ impl<B> Message<B> {
                     1 => Term::Grant,
                     2 => Term::Recall,
                     3 => Term::Return,
-                    6 => Term::Away,
-                    4 => Term::Drop(NodeId(reader.number()?)),
-                    _ => Term::Dropped(NodeId(reader.number()?)),
+                    6 => Term::LeasedOut,
+                    4 => Term::DropCopies(NodeId(reader.number()?)),
+                    _ => Term::CopiesDropped(NodeId(reader.number()?)),
                 },
                 pages: reader.pages()?,
             },

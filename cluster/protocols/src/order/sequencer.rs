@@ -317,7 +317,7 @@ mod tests {
             writer: NodeId(1),
             interval: Interval(interval),
             pages: PageSet::default(),
-            foreseen: false,
+            recalls: false,
             late: false,
             first: false,
             knew: Vec::new(),

@@ -488,7 +488,7 @@ fn nodes_that_do_not_keep_to_the_protocol_are_named() {
                 writer: NodeId(0),
                 interval: Interval(1),
                 pages: [page].into_iter().collect(),
-                foreseen: false,
+                recalls: false,
                 first: false,
                 late: false,
                 knew: Vec::new(),

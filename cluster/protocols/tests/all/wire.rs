@@ -50,9 +50,9 @@ fn versions() -> impl Strategy<Value = Vec<Version>> {
 fn notice() -> impl Strategy<Value = WriteNotice> {
     let pages = prop::collection::vec(prop_oneof![0..20_u32, any::<u32>()], 0..9);
     let flags = any::<(bool, bool, bool)>();
-    (version(), pages, flags).prop_map(|((writer, interval), pages, (foreseen, late, first))| {
+    (version(), pages, flags).prop_map(|((writer, interval), pages, (recalls, late, first))| {
         WriteNotice {
-            foreseen,
+            recalls,
             first,
             late,
             writer,
@@ -212,9 +212,9 @@ fn term() -> impl Strategy<Value = Term> {
         Just(Term::Grant),
         Just(Term::Recall),
         Just(Term::Return),
-        Just(Term::Away),
-        any::<u16>().prop_map(|node| Term::Drop(NodeId(node))),
-        any::<u16>().prop_map(|node| Term::Dropped(NodeId(node))),
+        Just(Term::LeasedOut),
+        any::<u16>().prop_map(|node| Term::DropCopies(NodeId(node))),
+        any::<u16>().prop_map(|node| Term::CopiesDropped(NodeId(node))),
     ]
 }
 

@@ -12,6 +12,7 @@ use fathomp_predict::counts::Counted;
 use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::Cluster;
 use fathomp_predict::published::{self, F, Model};
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_protocols::{Access, Area, PageRange, Placement};
 use fathomp_score::Weights;
 use fathomp_trace_replay::{Costs, Homes, Setting, Sharing, replay};
@@ -292,6 +293,7 @@ fn accesses(input: &[u8]) -> Said {
                     homes: Homes::Recorded,
                     net: Net::new(10.0, 1000.0).expect("a network"),
                     costs: Costs::default(),
+                    left_out: PredictorSet::default(),
                 };
                 match replay(&accesses, &setting) {
                     Ok(_) => Said::read(1),

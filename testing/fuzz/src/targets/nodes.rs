@@ -140,7 +140,7 @@ fn decoded(input: &[u8]) -> Said {
 fn controls() -> Vec<Control> {
     let pages = [1, 2, 3, 700_000].map(PageId).into_iter().collect();
     let notice = WriteNotice {
-        foreseen: false,
+        recalls: false,
         first: true,
         late: false,
         writer: NodeId(1),
@@ -244,7 +244,7 @@ fn messages() -> Vec<Vec<u8>> {
     });
     all.push(Message::Lease {
         epoch,
-        term: Term::Drop(NodeId(1)),
+        term: Term::DropCopies(NodeId(1)),
         pages: PageSet::from_sorted(&[PageId(1), PageId(70_000)]),
     });
     all.iter().map(encode).collect()

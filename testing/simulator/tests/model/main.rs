@@ -130,13 +130,13 @@ fn some_of<C>(numbers: &[usize], configs: Vec<C>) -> Vec<C> {
     some.map(|(_, config)| config).collect()
 }
 
-/// Guesses from habits that are formed at once.
-fn habits() -> Heuristics {
+/// All predictors, which predict at once.
+fn predictors() -> Heuristics {
     Heuristics::History(Limits {
-        prefetch: 2,
-        expect_writes: true,
-        lease_after: 1,
-        keep_lock_after: 1,
+        prefetch_pages_max: 2,
+        lease_after_intervals: 1,
+        keep_lock_after_releases: 1,
+        ..Limits::default()
     })
 }
 
@@ -149,7 +149,7 @@ fn home_configs(program: &Program) -> Vec<home::Config> {
             watch_home: false,
             published_steps: true,
             loads_acquire: true,
-            guessing: Heuristics::Nothing,
+            heuristics: Heuristics::Nothing,
             log_max: 1024,
             ..home_config(program, number, areas)
         });
@@ -168,7 +168,7 @@ fn home_config(program: &Program, number: usize, areas: Vec<Area>) -> home::Conf
         batch: 1,
         loads_acquire: program.relies_on_loads,
         atomics: true,
-        guessing: habits(),
+        heuristics: predictors(),
         fan_in: if number == 0 { 1 } else { 2 },
         log_max: if number == 1 { 1 } else { 1024 },
         carries: false,
@@ -197,8 +197,8 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 postpones: false,
                 sole_writers,
                 hands_on: !sole_writers,
-                guessing: match sole_writers {
-                    true => habits(),
+                heuristics: match sole_writers {
+                    true => predictors(),
                     false => Heuristics::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },
@@ -298,8 +298,8 @@ fn homeless_where_changes_are_postponed() {
                 postpones: true,
                 sole_writers,
                 hands_on: !sole_writers,
-                guessing: match sole_writers {
-                    true => habits(),
+                heuristics: match sole_writers {
+                    true => predictors(),
                     false => Heuristics::Nothing,
                 },
                 fan_in: if number == 0 { 1 } else { 2 },

@@ -1,6 +1,6 @@
 //! Random programs of every sort over each kind of protocol, so many of each kind:
 //! `FATHOMP_SIM_SEEDS=0..100000 cargo test --release -p fathomp-simulator --test seeds kinds`. The
-//! protocols are right whatever is guessed: also with answers drawn at random.
+//! protocols are right whatever is predicted: also with answers drawn at random.
 
 use fathomp_protocols::heuristics::Heuristics;
 use fathomp_protocols::home::{self, Home};
@@ -83,10 +83,10 @@ fn home_based_where_changes_are_carried() {
 }
 
 #[test]
-fn home_based_with_any_guesses_where_changes_are_carried() {
+fn home_based_with_any_predictions_where_changes_are_carried() {
     home_based(Some(false), |config, random| {
         config.carries = true;
-        config.guessing = Heuristics::Random(random.random());
+        config.heuristics = Heuristics::Random(random.random());
     });
 }
 
@@ -99,7 +99,7 @@ fn waiting_for_locks(program: &mut Program) {
     }
 }
 
-/// Nodes keep locks, as habits or chance want it.
+/// Nodes keep locks, as predictors or chance want it.
 #[test]
 fn home_based_where_locks_stay() {
     for seed in seeds(3000) {
@@ -110,7 +110,7 @@ fn home_based_where_locks_stay() {
         let mut config = random_home(&program, &mut random);
         (config.loads_acquire, config.keeps_locks) = (false, true);
         if random.random() {
-            config.guessing = Heuristics::Random(random.random());
+            config.heuristics = Heuristics::Random(random.random());
         }
         let home = |me, config: &home::Config| Home::new(me, config.clone()).unwrap();
         run_seed(seed, &program, network, &config, home, &mut random);
@@ -123,14 +123,14 @@ fn home_based_where_loads_acquire() {
 }
 
 #[test]
-fn home_based_without_guesses() {
-    home_based(None, |config, _| config.guessing = Heuristics::Nothing);
+fn home_based_without_predictions() {
+    home_based(None, |config, _| config.heuristics = Heuristics::Nothing);
 }
 
 #[test]
-fn home_based_with_any_guesses() {
+fn home_based_with_any_predictions() {
     home_based(None, |config, random| {
-        config.guessing = Heuristics::Random(random.random());
+        config.heuristics = Heuristics::Random(random.random());
     });
 }
 
@@ -153,7 +153,7 @@ fn home_based_plain() {
 }
 
 #[test]
-fn homeless_with_habits() {
+fn homeless_with_predictors() {
     homeless(Some(false), |_, _| ());
 }
 
@@ -163,9 +163,9 @@ fn homeless_where_loads_acquire() {
 }
 
 #[test]
-fn homeless_with_any_guesses() {
+fn homeless_with_any_predictions() {
     homeless(None, |config, random| {
-        config.guessing = Heuristics::Random(random.random());
+        config.heuristics = Heuristics::Random(random.random());
     });
 }
 

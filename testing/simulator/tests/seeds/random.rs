@@ -4,7 +4,7 @@
 //! `FATHOMP_SIM_TRACE=1` tells what happened before a failure.
 
 use fathomp_protocols::Protocol;
-use fathomp_protocols::heuristics::{Heuristics, Limits};
+use fathomp_protocols::heuristics::{Heuristics, Limits, PredictorSet};
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
 use fathomp_simulator::{
@@ -110,11 +110,10 @@ fn home_based_with_a_short_log() {
     for (own_threads, log_max) in all_with_short_logs() {
         let config = |program: &Program, random: &mut StdRng| home::Config {
             migrate: false,
-            guessing: Heuristics::History(Limits {
-                prefetch: random.random_range(0..5),
-                expect_writes: true,
-                lease_after: random.random_range(0..3),
-                keep_lock_after: 2,
+            heuristics: Heuristics::History(Limits {
+                prefetch_pages_max: random.random_range(1..6),
+                lease_after_intervals: random.random_range(0..3),
+                ..Limits::default()
             }),
             loads_acquire: program.relies_on_loads(),
             log_max: log_max(program),
@@ -228,11 +227,10 @@ fn home_based_where_pages_have_one_writer() {
     let config = |program: &Program, random: &mut StdRng| home::Config {
         loads_acquire: false,
         migrate: true,
-        guessing: Heuristics::History(Limits {
-            prefetch: random.random_range(2..=6),
-            expect_writes: true,
-            lease_after: random.random_range(0..3),
-            keep_lock_after: 2,
+        heuristics: Heuristics::History(Limits {
+            prefetch_pages_max: random.random_range(2..=6),
+            lease_after_intervals: random.random_range(0..3),
+            ..Limits::default()
         }),
         ..random_home(program, random)
     };
@@ -254,11 +252,14 @@ const WRITTEN_AGAIN: Shape = Shape {
 fn home_based_where_pages_are_leased() {
     let config = |program: &Program, random: &mut StdRng| home::Config {
         loads_acquire: false,
-        guessing: Heuristics::History(Limits {
-            prefetch: random.random_range(0..5),
-            expect_writes: random.random(),
-            lease_after: 1,
-            keep_lock_after: 2,
+        heuristics: Heuristics::History(Limits {
+            prefetch_pages_max: random.random_range(1..6),
+            lease_after_intervals: 1,
+            left_out: match random.random() {
+                true => PredictorSet::OF_WRITES,
+                false => PredictorSet::default(),
+            },
+            ..Limits::default()
         }),
         ..random_home(program, random)
     };
@@ -272,7 +273,7 @@ fn homeless_where_pages_have_one_writer() {
     let config = |program: &Program, random: &mut StdRng| homeless::Config {
         loads_acquire: false,
         sole_writers: true,
-        guessing: random_heuristics(random),
+        heuristics: random_heuristics(random),
         ..random_homeless(program, random)
     };
     for own_threads in ALL {

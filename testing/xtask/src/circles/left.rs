@@ -9,7 +9,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("app/cli", 10),
     ("binary/cfg", 8),
     ("paging/collector", 2),
-    ("cluster/protocols", 16),
+    ("cluster/protocols", 15),
     ("cluster/heap", 3),
     ("testing/callgrind", 2),
     ("openmp/omp", 12),

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
 use fathomp_access_trace::{Accesses, End, Run, Step, Thread};
+use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_protocols::{Access, Area, PageRange, Placement};
 use fathomp_trace_replay::{Costs, Homes, Setting, Sharing};
 use fathomp_transport::Net;
@@ -71,5 +72,6 @@ pub(crate) fn setting(nodes: u16, sharing: Sharing) -> Setting {
         homes: Homes::Recorded,
         net: Net::new(10.0, 1000.0).unwrap(),
         costs: Costs::default(),
+        left_out: PredictorSet::default(),
     }
 }

@@ -1,15 +1,15 @@
-//! When a page is worth being alone with: it was told as written again and again, and no other
-//! node wanted it.
+//! Pages that one node alone uses: each was told as written again and again, and no other node
+//! wanted it. Such a page is worth an exclusive lease.
 
 use crate::Interval;
 
 /// How often a page has to be told as written, if no lease of it was wanted back soon.
-const TOLD: u8 = 2;
+const NOTICES_MIN: u8 = 2;
 /// Otherwise up to two to this power times as often.
-const PATIENCE_MAX: u8 = 6;
+const DOUBLINGS_MAX: u8 = 6;
 
 /// A lease was of use if its node would have told of the page so often.
-const WORTH: u32 = 8;
+const NOTICES_SAVED_MIN: u32 = 8;
 
 /// How a node writes a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct LeaseHistory {
     /// In how many intervals since then it was.
     told: u8,
     /// Two to this power times as often it has to be told before a lease is asked for.
-    patience: u8,
+    doublings: u8,
     /// The interval since which this node is alone with it; 0 if it is not.
     since: Interval,
     /// Intervals from one in which it was told to the next, before that.
@@ -40,7 +40,7 @@ impl LeaseHistory {
         self.told = self.told.saturating_add(1);
         let span = now.0 - first.0;
         self.period = span / u32::from(self.told - 1).max(1);
-        self.told >= TOLD << self.patience && span >= u32::from(after)
+        self.told >= NOTICES_MIN << self.doublings && span >= u32::from(after)
     }
 
     /// From now on this node is alone with it.
@@ -56,7 +56,7 @@ impl LeaseHistory {
     /// Another node wants it.
     pub(super) fn shared(&mut self, now: Interval) {
         match self.had_use(now) {
-            Some(true) => self.patience = self.patience.saturating_sub(1),
+            Some(true) => self.doublings = self.doublings.saturating_sub(1),
             Some(false) => self.refused(),
             None => self.first = None,
         }
@@ -65,7 +65,7 @@ impl LeaseHistory {
     /// A barrier has ended it.
     pub(super) fn ended(&mut self, now: Interval) {
         if self.had_use(now) == Some(true) {
-            self.patience = self.patience.saturating_sub(1);
+            self.doublings = self.doublings.saturating_sub(1);
         }
         self.first = None;
     }
@@ -74,13 +74,14 @@ impl LeaseHistory {
     fn had_use(&mut self, now: Interval) -> Option<bool> {
         let since = std::mem::take(&mut self.since);
         let intervals = now.0.saturating_sub(since.0);
-        (since > Interval::default()).then_some(intervals >= self.period.saturating_mul(WORTH))
+        (since > Interval::default())
+            .then_some(intervals >= self.period.saturating_mul(NOTICES_SAVED_MIN))
     }
 
     /// It is to be told more often before it is worth it again.
     pub(super) fn refused(&mut self) {
         self.first = None;
-        self.patience = (self.patience + 1).min(PATIENCE_MAX);
+        self.doublings = (self.doublings + 1).min(DOUBLINGS_MAX);
     }
 }
 

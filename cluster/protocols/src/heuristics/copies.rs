@@ -1,28 +1,25 @@
-//! Copies that come again: which pages are fetched together, and which will be written.
+//! Copies of pages at home elsewhere: which of them will be written, and which were fetched ahead
+//! of time for nothing.
 
 use super::history::HistoryPredictor;
-use super::{Access, Arrival, View};
+use super::{Access, Arrival, Predictor, View};
 use crate::{Interval, PageRange};
 use fathomp_types::PageId;
 
-/// How many copies are expected to be written after one was: there may be a phase that only
-/// reads in between.
-const WRITES: u8 = 2;
-
-/// Pages that are fetched when a thread reads where nobody went before: a round trip
-/// takes as long as sending some ten pages.
-const BEGIN: u32 = 4;
+/// How many copies are expected to be written after one was: a phase that only reads may lie in
+/// between.
+const COPIES_EXPECTED: u8 = 2;
 
 /// What became of the copies of a page that is at home elsewhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CopyHistory {
-    /// A copy was here and became invalid: the page will probably be read again.
-    missed: bool,
+    /// A copy was here and became invalid, and none has come since.
+    dropped: bool,
     /// How many further copies will probably be written, because others were.
     writes: u8,
     /// The epoch in which the copy here was fetched ahead of time, plus one; otherwise 0.
     ahead: u32,
-    /// The last copy was fetched ahead of time, and of no use.
+    /// The last copy was fetched ahead of time, and nobody read it.
     unwanted: bool,
     /// The last interval that had ended when the copy arrived.
     came_in: Interval,
@@ -42,13 +39,12 @@ impl CopyHistory {
             _ => first || self.writes > 0,
         };
         *self = Self {
-            missed: false,
+            dropped: false,
             // Raised again if it is written.
             writes: self.writes.saturating_sub(1),
-            ahead: if arrival.wanted.is_none() {
-                epoch + 1
-            } else {
-                0
+            ahead: match arrival.wanted {
+                Some(_) => 0,
+                None => epoch + 1,
             },
             unwanted: false,
             came_in: now,
@@ -62,7 +58,7 @@ impl CopyHistory {
         if self.ahead > 0 {
             self.written_late = now != self.came_in;
         }
-        self.writes = WRITES;
+        self.writes = COPIES_EXPECTED;
         // It was of use.
         self.ahead = 0;
     }
@@ -72,29 +68,27 @@ impl CopyHistory {
         self.ahead == epoch + 1
     }
 
-    /// The copy becomes invalid; `again` if the page will probably be wanted again.
-    pub(super) fn dropped(&mut self, again: bool) {
-        self.missed = again;
+    /// The copy becomes invalid; `by_write` unless only an exclusive lease takes it away.
+    pub(super) fn dropped(&mut self, by_write: bool) {
+        self.dropped = by_write;
     }
 
-    /// The page was written in the epoch that is over, as a barrier tells. No program without
-    /// a data race reads what another node has written since the last barrier: a copy that was
-    /// fetched ahead of time meanwhile was of no use.
+    /// A barrier tells that the page was written in the epoch that is over. A program without a
+    /// data race does not read what another node has written since the last barrier: a copy that
+    /// was fetched ahead of time in that epoch was of no use.
     /// True if a copy became invalid that was of use, as far as is known.
     fn told_at_barrier(&mut self, epoch: u32) -> bool {
-        if self.missed && self.came_ahead(epoch) {
-            self.missed = false;
+        if self.dropped && self.came_ahead(epoch) {
+            self.dropped = false;
             self.unwanted = true;
         }
-        self.missed
+        self.dropped
     }
 
-    /// Whether it will probably be wanted, too, by a thread that does this with its neighbour;
-    /// nothing if fetching it was of no use the last time. One phase writes here and there
-    /// what another one reads from end to end.
-    fn is_wanted(self, access: Access) -> Option<bool> {
-        let again = self.missed && (access == Access::Read || self.writes > 0);
-        (!self.unwanted).then_some(again)
+    /// Whether fetching it ahead of time was of no use the last time. One phase writes here and
+    /// there what another one reads from end to end.
+    pub(super) fn is_unwanted(self) -> bool {
+        self.unwanted
     }
 }
 
@@ -104,26 +98,20 @@ impl HistoryPredictor {
         let history = self.pages.entry(page);
         if history.copy.told_at_barrier(epoch) {
             self.was_dropped(page, epoch);
-        } else if history.copy.unwanted {
+        } else if history.copy.is_unwanted() {
             history.refetch.unwanted();
         }
     }
 
     /// `page`, and what is worth fetching with it.
-    pub(super) fn plan_fetch(
-        &mut self,
-        page: PageId,
-        access: Access,
-        view: &dyn View,
-    ) -> PageRange {
+    pub(super) fn plan_fetch(&mut self, page: PageId, view: &dyn View) -> PageRange {
+        if !self.limits.predicts(Predictor::ReadStreams) {
+            return page.into();
+        }
         let table = &self.pages;
-        let wanted = |next: PageId| {
-            let history = view.goes_with(page, next).then(|| table.get(next))?;
-            let again = history.copy.is_wanted(access);
-            again.map(|again| again && !history.refetch.is_left_out())
-        };
-        let most = self.limits.prefetch;
-        self.streams.worth_fetching(page, BEGIN, most, wanted)
+        let may_come = |next| view.goes_with(page, next) && !table.get(next).copy.is_unwanted();
+        let pages_max = self.limits.prefetch_pages_max;
+        self.streams.worth_fetching(page, pages_max, may_come)
     }
 }
 
@@ -135,16 +123,28 @@ mod tests {
     use crate::state::State;
 
     #[test]
-    fn a_thread_that_writes_wants_what_was_written_before() {
-        let view = Fake::new(16, false, State::Untouched);
-        let mut habits = HistoryPredictor::new(Limits::default(), view.layout());
-        for page in 0..16 {
-            let history = habits.pages.entry(PageId(page));
-            history.copy.missed = true;
-            history.copy.writes = u8::from(page < 8);
-        }
-        let mut fetched = |access| habits.on_fault(PageId(1), access, &view).end();
-        assert_eq!([Access::Write, Access::Read].map(&mut fetched), [8, 16]);
+    fn a_copy_that_came_ahead_for_nothing_does_not_come_with_its_neighbour() {
+        let mut view = Fake::new(16, false, State::Untouched);
+        let mut predictor = HistoryPredictor::new(Limits::default(), view.layout());
+        let ahead = Arrival {
+            page: PageId(3),
+            wanted: None,
+            blank: false,
+            begins_to_write: false,
+        };
+        let fetched = |predictor: &mut HistoryPredictor, view: &Fake, page| {
+            predictor.on_fault(PageId(page), Access::Read, view).end()
+        };
+        assert_eq!(fetched(&mut predictor, &view, 1), 5);
+        predictor.on_arrival(&ahead, &view);
+        predictor.pages.entry(PageId(3)).copy.dropped(true);
+        predictor.was_told_at_barrier(PageId(3), view.epoch);
+        view.epoch += 1;
+        assert_eq!(fetched(&mut predictor, &view, 1), 3);
+        // Until a thread wants it.
+        let wanted = Some(Access::Read);
+        predictor.on_arrival(&Arrival { wanted, ..ahead }, &view);
+        assert_eq!(fetched(&mut predictor, &view, 1), 5);
     }
 
     #[test]

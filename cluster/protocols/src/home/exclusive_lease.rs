@@ -1,10 +1,10 @@
-//! Pages that one node writes in one interval after the other while nobody else touches
-//! them: after a while it need not tell any more.
+//! Exclusive leases: of pages that one node writes in one interval after the other while nobody
+//! else touches them. After a while it need not tell any more.
 //!
 //! A node's copy of such a page is *leased*: it stays open, with its twin, and no notice
-//! names it. Nobody else has a copy meanwhile, and the home's own threads may not touch it
+//! names it. Nobody else has a read lease meanwhile, and the home's own threads may not touch it
 //! either: a node that wants it has the home *recall* it. A home that writes such a page itself has
-//! everybody *drop* it, and is alone with it again. All leases end at barriers.
+//! everybody *drop* their copies, and is alone with it again. All leases end at barriers.
 
 use super::{Actions, Home};
 use crate::heuristics::{Event, Lease, Why};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A page at home here that another node has leased.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Away {
+struct LeasedOut {
     to: NodeId,
     recalled: bool,
     waiters: Vec<(ThreadId, Access)>,
@@ -31,9 +31,9 @@ struct Round {
     waiting: BTreeSet<NodeId>,
 }
 
-/// What a node has leased and has lent others so.
+/// Exclusive leases that a node has, and those that it has given others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Leasing {
+pub(super) struct ExclusiveLeases {
     /// What was asked for, of each home.
     asked: BTreeMap<NodeId, Vec<PageId>>,
     /// Leased copies here.
@@ -42,12 +42,12 @@ pub(super) struct Leasing {
     open: Vec<PageId>,
     /// Those that were leased when this node came to the barrier at which it is.
     lapsed: BTreeSet<PageId>,
-    away: BTreeMap<PageId, Away>,
+    leased_out: BTreeMap<PageId, LeasedOut>,
     /// By the node that is to be alone.
     rounds: BTreeMap<NodeId, Round>,
 }
 
-impl Leasing {
+impl ExclusiveLeases {
     /// Leased copies here.
     pub(super) fn leased(&self) -> impl Iterator<Item = PageId> {
         self.leased.iter().copied()
@@ -77,7 +77,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// Of the pages that were written, those that need not be told. `pages` are the others.
     pub(super) fn keep_leased(&mut self, pages: &mut Vec<PageId>, actions: &mut Actions<B>) {
-        let Leasing { leased, open, .. } = &mut self.leasing;
+        let ExclusiveLeases { leased, open, .. } = &mut self.exclusive;
         if !leased.is_empty() {
             open.extend(pages.extract_if(.., |page| leased.contains(page)));
         }
@@ -106,9 +106,9 @@ impl<B: Clone + Body> Home<B> {
         for (home, pages) in homes {
             if home == self.me {
                 self.begin_round(home, pages, actions);
-            } else if !self.leasing.asked.contains_key(&home) {
+            } else if !self.exclusive.asked.contains_key(&home) {
                 self.say(home, Term::Ask, &pages, actions);
-                self.leasing.asked.insert(home, pages);
+                self.exclusive.asked.insert(home, pages);
             }
         }
     }
@@ -130,8 +130,8 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         let home = match term {
-            Term::Ask | Term::Return | Term::Dropped(_) => self.me,
-            Term::Grant | Term::Recall | Term::Away | Term::Drop(_) => from,
+            Term::Ask | Term::Return | Term::CopiesDropped(_) => self.me,
+            Term::Grant | Term::Recall | Term::LeasedOut | Term::DropCopies(_) => from,
         };
         let exist = pages.end() <= u64::from(self.table.layout().pages());
         if from == self.me || !exist || pages.iter().any(|page| self.home_of(page) != home) {
@@ -142,12 +142,12 @@ impl<B: Clone + Body> Home<B> {
             Term::Ask => return self.lease_asked(from, pages, actions),
             Term::Grant => return self.granted(from, &pages, actions),
             Term::Recall => self.recalled(from, pages, actions),
-            Term::Away => pages
+            Term::LeasedOut => pages
                 .into_iter()
                 .for_each(|page| self.were_left(page.into(), actions)),
             Term::Return => return self.returned(from, &pages, actions),
-            Term::Drop(alone) => self.drop_all(from, alone, pages, actions),
-            Term::Dropped(alone) => return self.dropped(from, alone, &pages, actions),
+            Term::DropCopies(alone) => self.drop_all(from, alone, pages, actions),
+            Term::CopiesDropped(alone) => return self.dropped(from, alone, &pages, actions),
         }
         Ok(())
     }
@@ -160,7 +160,7 @@ impl<B: Clone + Body> Home<B> {
         mut pages: Vec<PageId>,
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        if self.leasing.rounds.contains_key(&from) {
+        if self.exclusive.rounds.contains_key(&from) {
             return Err(peer(from, "asks for pages before it is answered"));
         }
         if self.order.comes_to_barrier() {
@@ -185,11 +185,11 @@ impl<B: Clone + Body> Home<B> {
 
     /// All but `alone` and this node are to drop their copies.
     fn begin_round(&mut self, alone: NodeId, mut pages: Vec<PageId>, actions: &mut Actions<B>) {
-        if self.leasing.rounds.contains_key(&alone) {
+        if self.exclusive.rounds.contains_key(&alone) {
             return;
         }
         let elsewhere = |page: &PageId| {
-            let mut rounds = self.leasing.rounds.values();
+            let mut rounds = self.exclusive.rounds.values();
             !rounds.any(|round| round.pages.contains(page))
         };
         pages.retain(|page| elsewhere(page) && self.can_be_left(*page, alone));
@@ -198,11 +198,13 @@ impl<B: Clone + Body> Home<B> {
             .filter(|node| *node != alone && *node != self.me && !pages.is_empty())
             .collect();
         for node in &waiting {
-            self.say(*node, Term::Drop(alone), &pages, actions);
+            self.say(*node, Term::DropCopies(alone), &pages, actions);
         }
         let done = waiting.is_empty();
         let pages = pages.into_iter().collect();
-        self.leasing.rounds.insert(alone, Round { pages, waiting });
+        self.exclusive
+            .rounds
+            .insert(alone, Round { pages, waiting });
         if done {
             self.end_round(alone, actions);
         }
@@ -216,7 +218,7 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
         // A barrier may have come in between.
-        let Some(round) = self.leasing.rounds.get_mut(&alone) else {
+        let Some(round) = self.exclusive.rounds.get_mut(&alone) else {
             return Ok(());
         };
         if !round.waiting.remove(&from) {
@@ -231,7 +233,7 @@ impl<B: Clone + Body> Home<B> {
 
     /// Nobody else has a copy of the pages of a round.
     fn end_round(&mut self, alone: NodeId, actions: &mut Actions<B>) {
-        let Some(round) = self.leasing.rounds.remove(&alone) else {
+        let Some(round) = self.exclusive.rounds.remove(&alone) else {
             return;
         };
         let mut pages: Vec<_> = round.pages.into_iter().collect();
@@ -246,12 +248,12 @@ impl<B: Clone + Body> Home<B> {
             if alone == self.me {
                 self.note(Event::Lease(page, Lease::Granted));
             } else {
-                let away = Away {
+                let lease = LeasedOut {
                     to: alone,
                     recalled: false,
                     waiters: Vec::new(),
                 };
-                self.leasing.away.insert(page, away);
+                self.exclusive.leased_out.insert(page, lease);
             }
         }
         if alone == self.me {
@@ -264,31 +266,32 @@ impl<B: Clone + Body> Home<B> {
 
     /// A page at home here is fetched: nobody is going to be alone with it.
     pub(super) fn leave_round(&mut self, page: PageId) {
-        for round in self.leasing.rounds.values_mut() {
+        for round in self.exclusive.rounds.values_mut() {
             round.pages.remove(&page);
         }
     }
 
     /// Whether a page at home here is leased to another node.
-    pub(super) fn is_away(&self, page: PageId) -> bool {
-        self.leasing.away.contains_key(&page)
+    pub(super) fn is_leased_out(&self, page: PageId) -> bool {
+        self.exclusive.leased_out.contains_key(&page)
     }
 
     /// A node has asked for pages at home here. Those that it has to wait for: perhaps no
     /// thread wants what it has asked for together with others.
-    pub(super) fn without_away(
+    pub(super) fn without_leased_out(
         &mut self,
         from: NodeId,
         pages: PageRange,
         actions: &mut Actions<B>,
     ) -> Vec<PageRange> {
-        if self.leasing.away.is_empty() || pages.len() == 1 {
+        if self.exclusive.leased_out.is_empty() || pages.len() == 1 {
             self.recall(pages.iter(), actions);
             return vec![pages];
         }
-        let (away, here): (Vec<_>, Vec<_>) = pages.iter().partition(|page| self.is_away(*page));
-        if !away.is_empty() {
-            self.say(from, Term::Away, &away, actions);
+        let (there, here): (Vec<_>, Vec<_>) =
+            pages.iter().partition(|page| self.is_leased_out(*page));
+        if !there.is_empty() {
+            self.say(from, Term::LeasedOut, &there, actions);
         }
         PageSet::from_sorted(&here).ranges().to_vec()
     }
@@ -297,10 +300,10 @@ impl<B: Clone + Body> Home<B> {
     pub(super) fn recall(&mut self, pages: impl Iterator<Item = PageId>, actions: &mut Actions<B>) {
         let mut nodes: BTreeMap<NodeId, Vec<PageId>> = BTreeMap::new();
         for page in pages {
-            if let Some(away) = self.leasing.away.get_mut(&page)
-                && !std::mem::replace(&mut away.recalled, true)
+            if let Some(lease) = self.exclusive.leased_out.get_mut(&page)
+                && !std::mem::replace(&mut lease.recalled, true)
             {
-                nodes.entry(away.to).or_default().push(page);
+                nodes.entry(lease.to).or_default().push(page);
             }
         }
         for (node, pages) in nodes {
@@ -317,8 +320,8 @@ impl<B: Clone + Body> Home<B> {
         actions: &mut Actions<B>,
     ) {
         self.recall(std::iter::once(page), actions);
-        if let Some(away) = self.leasing.away.get_mut(&page) {
-            away.waiters.push((thread, access));
+        if let Some(lease) = self.exclusive.leased_out.get_mut(&page) {
+            lease.waiters.push((thread, access));
         }
     }
 
@@ -330,10 +333,10 @@ impl<B: Clone + Body> Home<B> {
     ) -> Result<(), Violation> {
         let mut waiting = Vec::new();
         for &page in pages {
-            let away = self.leasing.away.remove(&page);
-            let away = away.filter(|away| away.to == from);
-            let away = away.ok_or_else(|| peer(from, "returns a page that it does not have"))?;
-            let waiters = away.waiters.into_iter();
+            let lease = self.exclusive.leased_out.remove(&page);
+            let lease = lease.filter(|lease| lease.to == from);
+            let lease = lease.ok_or_else(|| peer(from, "returns a page that it does not have"))?;
+            let waiters = lease.waiters.into_iter();
             waiting.extend(waiters.map(|(thread, access)| (thread, page, access)));
             self.table.entry(page).state = State::Shared;
             Action::protect(actions, page, Protection::Watched);
@@ -353,7 +356,7 @@ impl<B: Clone + Body> Home<B> {
         pages: &[PageId],
         actions: &mut Actions<B>,
     ) -> Result<(), Violation> {
-        let asked = self.leasing.asked.remove(&from).unwrap_or_default();
+        let asked = self.exclusive.asked.remove(&from).unwrap_or_default();
         if pages.iter().any(|page| asked.binary_search(page).is_err()) {
             return Err(peer(from, "leases pages that it was not asked for"));
         }
@@ -363,7 +366,7 @@ impl<B: Clone + Body> Home<B> {
             }
         }
         if self.order.is_at_barrier() {
-            self.leasing.lapsed.extend(pages);
+            self.exclusive.lapsed.extend(pages);
             return Ok(());
         }
         let mut gone = Vec::new();
@@ -372,7 +375,7 @@ impl<B: Clone + Body> Home<B> {
             let is_copy = matches!(entry.state, State::Clean | State::Expected | State::Dirty);
             if is_copy {
                 self.note(Event::Lease(page, Lease::Granted));
-                self.leasing.leased.insert(page);
+                self.exclusive.leased.insert(page);
             } else {
                 gone.push(page);
             }
@@ -393,11 +396,11 @@ impl<B: Clone + Body> Home<B> {
     /// The copy here is like any other again, if it was leased: what was written in it is told
     /// with the open interval. True if its home has to be told.
     pub(super) fn end_lease(&mut self, page: PageId) -> bool {
-        if !self.leasing.leased.remove(&page) {
+        if !self.exclusive.leased.remove(&page) {
             return false;
         }
         self.note(Event::Lease(page, Lease::Wanted));
-        let open = &mut self.leasing.open;
+        let open = &mut self.exclusive.open;
         if let Some(at) = open.iter().position(|open| *open == page) {
             open.swap_remove(at);
             self.dirty.push(page);
@@ -430,7 +433,7 @@ impl<B: Clone + Body> Home<B> {
             // What is not leased is on its way back.
             return self.return_leased(pages, actions);
         }
-        pages.retain(|page| self.leasing.lapsed.remove(page));
+        pages.retain(|page| self.exclusive.lapsed.remove(page));
         if !pages.is_empty() {
             self.send_all_kept(actions);
             self.say(from, Term::Return, &pages, actions);
@@ -467,32 +470,32 @@ impl<B: Clone + Body> Home<B> {
                 _ => {}
             }
         }
-        self.say(from, Term::Dropped(alone), &pages, actions);
+        self.say(from, Term::CopiesDropped(alone), &pages, actions);
     }
 
     // Barriers.
 
     /// This node comes to a barrier: what it has leased is told there.
     pub(super) fn end_leases(&mut self) {
-        let leased = std::mem::take(&mut self.leasing.leased);
+        let leased = std::mem::take(&mut self.exclusive.leased);
         for page in &leased {
             self.note(Event::Lease(*page, Lease::Ended));
         }
-        self.leasing.lapsed = leased;
-        self.dirty.append(&mut self.leasing.open);
-        self.leasing.rounds.clear();
+        self.exclusive.lapsed = leased;
+        self.dirty.append(&mut self.exclusive.open);
+        self.exclusive.rounds.clear();
     }
 
     /// A barrier is over at which everybody has told what he had leased. Threads that wait for
     /// pages.
     pub(super) fn come_home(&mut self) -> (Vec<PageId>, Vec<(ThreadId, PageId, Access)>) {
-        self.leasing.lapsed.clear();
-        self.leasing.asked.clear();
+        self.exclusive.lapsed.clear();
+        self.exclusive.asked.clear();
         let (mut pages, mut waiting) = (Vec::new(), Vec::new());
-        for (page, away) in std::mem::take(&mut self.leasing.away) {
+        for (page, lease) in std::mem::take(&mut self.exclusive.leased_out) {
             self.table.entry(page).state = State::Shared;
             pages.push(page);
-            let waiters = away.waiters.into_iter();
+            let waiters = lease.waiters.into_iter();
             waiting.extend(waiters.map(|(thread, access)| (thread, page, access)));
         }
         (pages, waiting)
