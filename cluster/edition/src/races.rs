@@ -2,7 +2,7 @@
 
 use fathomp_abi::fatal::warn;
 use fathomp_node::Node;
-use fathomp_node::races::FoundRace;
+use fathomp_node::observer::FoundRace;
 use fathomp_sys::modules::program_bias;
 use std::path::Path;
 

@@ -3,10 +3,10 @@
 
 mod blank;
 mod blob;
-mod changes;
 mod diffs;
 mod host;
 mod machine;
+mod observed;
 mod protect;
 mod sending;
 mod twins;
@@ -16,9 +16,8 @@ mod work;
 pub(crate) use blob::Blob;
 pub(crate) use host::{GRANTED, Host, NodeError, REFUSED, answer};
 
-use crate::accesses::Watch;
+use crate::observer::{PageObserver, Watch};
 use crate::profile::Tally;
-use crate::races::Changes;
 use fathomp_driver::Driver;
 use fathomp_protocols::message::Message;
 use fathomp_protocols::{Access, Change, Input, Lacks, Operation, PageBytes, Protocol};
@@ -49,15 +48,15 @@ impl Engine {
         host: &Host,
         watch: Option<Watch>,
     ) -> Result<Self, NodeError> {
-        let changes = protocol.clock().map(|_| Changes::default());
-        let work = Work::new(changes, watch);
+        let observer = PageObserver::new(watch, protocol.clock().is_some());
+        let work = Work::new(observer);
         let mut engine = Self {
             driver: Driver::new(host.transport.me(), protocol),
             work,
         };
         engine.on(host, |driver, machine| driver.start(machine))?;
         engine.work.starting = false;
-        if let Some(watch) = &mut engine.work.watch {
+        if let Some(watch) = engine.watch() {
             watch.begin(host.pages)?;
         }
         Ok(engine)
@@ -89,7 +88,7 @@ impl Engine {
         access: Access,
         bytes: &Range<usize>,
     ) -> Result<Wake, NodeError> {
-        if let Some(watch) = &mut self.work.watch
+        if let Some(watch) = self.watch()
             && watch.touch(host.pages, page, access, bytes)?
         {
             answer(host, thread, GRANTED)?;
@@ -194,6 +193,6 @@ impl Engine {
 
     /// What watches what the program accesses, if something does.
     pub(crate) fn watch(&mut self) -> Option<&mut Watch> {
-        self.work.watch.as_mut()
+        self.work.observer.as_mut()?.watch.as_mut()
     }
 }

@@ -7,16 +7,15 @@
 //! * [`Node`]: what threads ask for, and what comes from other nodes; `frame`:
 //!   the messages; `slots`: threads that wait; `cells`: words at node 0;
 //!   `meeting`: what barriers bring;
-//!   `activity`: what a node is at, for others; `standing`: nodes that were stopped;
-//!   `quiet`, `look`, `waits`: when to flush for threads that only look; `profile`: what
+//!   `activity`: what a node is at, for others; `deadlock_detector`: nodes that were stopped;
+//!   `idle_flusher`, `spin_flush`, `waits`: when to flush for threads that only look; `profile`: what
 //!   it costs.
 //! * [`world`]: what the program changes in its process beside its memory.
-//! * [`accesses`]: what the program accesses, for replays.
-//! * [`lines`]: what it writes and reads of each cache line; `blocks`: who allocated.
+//! * [`observer`]: who is told of what happens: records of accesses, of cache lines and of races;
+//!   `blocks`: who allocated.
 //! * [`heap`]: the program's blocks, at the same address everywhere.
 #![forbid(unsafe_code)]
 
-pub mod accesses;
 mod activity;
 mod blocks;
 mod cells;
@@ -31,22 +30,17 @@ pub mod heap;
 mod hosts;
 mod idle_flusher;
 mod layout;
-pub mod lines;
 mod meeting;
 mod memory;
 mod node;
+pub mod observer;
 mod paging_counters;
 mod profile;
-pub mod races;
-mod replay;
 mod sharing;
 mod slots;
 mod spin_flush;
 pub mod start;
-mod stopwatch;
-mod touched;
 mod waits;
-mod watching;
 pub mod world;
 
 pub use layout::StackBytes;

@@ -13,10 +13,9 @@ use crate::hosts;
 use crate::idle_flusher::{self, IdleFlusher};
 use crate::layout::Layout;
 use crate::meeting::{Meetings, Outcomes};
+use crate::observer::Observer;
 use crate::profile::Profile;
-use crate::races::Lookout;
 use crate::slots::{Place, Slot, Slots};
-use crate::stopwatch::Stopwatch;
 use crate::waits::Waits;
 use fathomp_omp::tap;
 use fathomp_sys::clock::monotonic_ns;
@@ -39,11 +38,10 @@ pub(crate) mod current;
 mod ends;
 mod faults;
 mod frames;
-mod noting;
+mod observed;
 mod posts;
 mod publish;
 mod state;
-mod stepping;
 mod tasks;
 mod turns;
 
@@ -94,9 +92,7 @@ pub(crate) struct Parts {
     pub(crate) slots: Slots,
     pub(crate) profile: Profile,
     pub(crate) engine: Engine,
-    pub(crate) lookout: Lookout,
-    /// When the program is ended, if shared lines are looked for.
-    pub(crate) stops_ns: Option<u64>,
+    pub(crate) observer: Option<Box<Observer>>,
 }
 
 /// This process as a node.
@@ -114,15 +110,9 @@ pub struct Node {
     pages: Pages,
     slots: Slots,
     profile: Profile,
-    stopwatch: Option<Stopwatch>,
-    /// Shared lines are looked for.
-    lines: bool,
-    /// When accesses are sampled next; never while the kernel may be about to use the
-    /// program's memory.
-    samples_at: AtomicU64,
-    stops_ns: Option<u64>,
+    /// Whoever is told of what threads do.
+    observer: Option<Box<Observer>>,
     engine: Mutex<Engine>,
-    lookout: Lookout,
     /// Whoever holds it receives; what it received last.
     inbox: Mutex<Vec<u8>>,
     /// At node 0.
@@ -181,12 +171,9 @@ impl Node {
             pages,
             slots,
             profile,
-            mut engine,
-            lookout,
-            stops_ns,
+            engine,
+            observer,
         } = parts;
-        let lines = engine.watch().is_some_and(|watch| watch.lines().is_some());
-        let replays = engine.watch().is_some() && !lines;
         Self {
             size,
             waits,
@@ -200,12 +187,8 @@ impl Node {
             pages,
             slots,
             profile,
-            stopwatch: replays.then(Stopwatch::new),
-            lines,
-            samples_at: AtomicU64::new(0),
-            stops_ns,
+            observer,
             engine: Mutex::new(engine),
-            lookout,
             inbox: Mutex::new(Vec::new()),
             cells: Mutex::new(Cells::default()),
             carrying: Carrying::default(),
@@ -249,7 +232,7 @@ impl Node {
             transport: self.transport,
             slots: &self.slots,
             profile: &self.profile,
-            lookout: &self.lookout,
+            observer: self.observer(),
             still: self.in_barrier.load(Ordering::Relaxed)
                 && !self.strangers.load(Ordering::Relaxed)
                 && !deferral::handlers_run(),
@@ -466,7 +449,6 @@ impl Node {
             self.attend_to_tasks();
             self.look_after_peers();
             self.sample_when_due();
-            self.stop_when_due();
             let operations = self.activity.load(Ordering::Relaxed);
             if quiet.lasts(self.slots.at_work(), operations) {
                 self.flush_for_others();

@@ -1,18 +1,15 @@
 //! Which protocol shares memory, and how, as the environment says.
 
-use crate::accesses::{Purpose, Watch};
 use crate::engine::{Engine, Host, NodeError};
 use crate::layout::Shared;
-use crate::lines::Lines;
-use crate::replay::Replay;
+use crate::observer::watch;
 use crate::waits::Waits;
-use crate::watching::WatchError;
-use fathomp_launch::{Cluster, Protocol, of_this_process};
+use fathomp_launch::{Cluster, Protocol};
+use fathomp_protocols::AreaError;
 use fathomp_protocols::heuristics::PredictorSet;
 use fathomp_protocols::home::{self, Home};
 use fathomp_protocols::homeless::{self, Homeless};
-use fathomp_protocols::{Area, AreaError, PageRange, Placement};
-use fathomp_types::{NodeId, PageId};
+use fathomp_types::NodeId;
 
 /// How memory is shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,33 +102,4 @@ impl Sharing {
             }
         })
     }
-}
-
-/// Watches what the program accesses, if the environment asks for it.
-fn watch(me: NodeId, shared: &Shared) -> Result<Option<Watch>, WatchError> {
-    let purpose = match asked_to_watch() {
-        None => return Ok(None),
-        Some(fathomp_launch::Watch::Accesses { directory, lines }) => {
-            Purpose::Replay(Replay::new(&directory, me, shared, lines)?)
-        }
-        Some(fathomp_launch::Watch::Lines { directory, .. }) => {
-            let lines = Lines::new(&directory, me, shared.nodes)?;
-            Purpose::Lines(Box::new(lines))
-        }
-    };
-    let pinned = |area: &Area| area.home == Placement::Pinned(me);
-    let before = shared.areas.iter().take_while(|area| !pinned(area));
-    let first = PageId(before.map(|area| area.pages).sum());
-    let behind = shared.areas.iter().skip_while(|area| !pinned(area));
-    let mine = behind.take_while(|area| pinned(area));
-    let stacks = PageRange::new(first, mine.map(|area| area.pages).sum());
-    Ok(Some(Watch::new(purpose, stacks)))
-}
-
-/// What is to be noted of accesses. What is wrong with the wish was said when the nodes
-/// were planned.
-pub(crate) fn asked_to_watch() -> Option<fathomp_launch::Watch> {
-    fathomp_launch::Watch::from_env(&of_this_process)
-        .ok()
-        .flatten()
 }

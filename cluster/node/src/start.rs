@@ -14,9 +14,9 @@ use crate::layout::{Layout, Shared, StackBytes};
 use crate::memory;
 use crate::node::current::become_node;
 use crate::node::{Node, Parts, Size};
+use crate::observer::{self, Observer, asked_to_watch};
 use crate::profile::Profile;
-use crate::races::Lookout;
-use crate::sharing::{Sharing, SharingError, asked_to_watch};
+use crate::sharing::{Sharing, SharingError};
 use crate::slots::{self, Hooks, Slots, THREADS};
 use crate::waits::Traits;
 use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process};
@@ -181,13 +181,7 @@ pub fn only_libraries_have_openmp() -> bool {
 fn scheme(asked: Option<Faults>, watch: Option<&fathomp_launch::Watch>) -> Scheme {
     match asked {
         // Pages that are opened and closed for each instruction are cheaper so.
-        None if matches!(
-            watch,
-            Some(fathomp_launch::Watch::Accesses { lines: true, .. })
-        ) =>
-        {
-            Scheme::Protections
-        }
+        None if observer::opens_for_instructions(watch) => Scheme::Protections,
         None => Scheme::best(),
         Some(Faults::Userfault) => Scheme::Userfaults,
         Some(Faults::Mprotect) => Scheme::Protections,
@@ -202,7 +196,7 @@ fn scheme(asked: Option<Faults>, watch: Option<&fathomp_launch::Watch>) -> Schem
 /// If an address range is taken.
 pub fn prepare(plan: Plan, tap: usize) -> Result<(), StartError> {
     memory::set_up(plan.nodes, tap).map_err(StartError::Reserve)?;
-    if matches!(asked_to_watch(), Some(fathomp_launch::Watch::Lines { .. })) {
+    if observer::notes_blocks() {
         blocks::note_all();
     }
     Ok(())
@@ -326,7 +320,8 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
     }
     let fabric = Fabric::new(size.here, Limits::for_nodes(size.here), plan.net)
         .map_err(StartError::Connect)?;
-    let stops_ns = time_limit().map(|limit_ns| monotonic_ns().saturating_add(limit_ns));
+    let stops_ns =
+        observer::time_limit_ns().map(|limit_ns| monotonic_ns().saturating_add(limit_ns));
     let mut me = NodeId(0);
     let mut children = Vec::new();
     // The process that runs on the first host is node 0; on others it is none.
@@ -393,24 +388,11 @@ fn connect(me: NodeId, fabric: &Fabric, met: Option<Met>) -> io::Result<&'static
     Ok(transport)
 }
 
-/// How long the program may run, in nanoseconds, where shared lines are looked for.
-fn time_limit() -> Option<u64> {
-    match asked_to_watch() {
-        Some(fathomp_launch::Watch::Lines { limit_ms, .. }) if limit_ms > 0 => {
-            Some(limit_ms.saturating_mul(1_000_000))
-        }
-        _ => None,
-    }
-}
-
 impl Forming {
     /// Whether pages will be opened for single instructions.
     #[must_use]
     pub fn notes_lines(&self) -> bool {
-        matches!(
-            asked_to_watch(),
-            Some(fathomp_launch::Watch::Accesses { lines: true, .. })
-        )
+        observer::opens_for_instructions(asked_to_watch().as_ref())
     }
 
     /// Memory to be shared, for [`Pages::take_over`].
@@ -452,13 +434,13 @@ impl Forming {
         let transport = connect(me, &fabric, met).map_err(StartError::Connect)?;
         let slots = Slots::new();
         let profile = Profile::new(THREADS);
-        let lookout = Lookout::new(sharing.looks_for_races());
+        let observer = Observer::new(sharing.looks_for_races(), stops_ns);
         let host = Host {
             pages: &pages,
             transport,
             slots: &slots,
             profile: &profile,
-            lookout: &lookout,
+            observer: observer.as_deref(),
             still: false,
         };
         let memory = Shared {
@@ -482,8 +464,7 @@ impl Forming {
             slots,
             profile,
             engine,
-            lookout,
-            stops_ns,
+            observer,
         });
         let node = Box::leak(Box::new(node));
         node.set_activity(Activity::Compute);

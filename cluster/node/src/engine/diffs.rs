@@ -48,8 +48,8 @@ impl NodeMachine<'_> {
         if let Some(twin) = self.work.twins.get_mut(page) {
             diff.apply(twin);
         }
-        if let Some(watch) = &mut self.work.watch {
-            watch.apply(page, diff);
+        if self.work.observer.is_some() {
+            self.observe_content(page, diff);
         }
         failed.map_or(Ok(()), |error| Err(NodeError::Permit(error)))
     }

@@ -1,9 +1,8 @@
 //! What the protocol works with, and why it may not go on.
 
+use crate::observer::{Observer, WatchError};
 use crate::profile::Profile;
-use crate::races::Lookout;
 use crate::slots::Slots;
-use crate::watching::WatchError;
 use fathomp_driver::DriverError;
 use fathomp_protocols::{DiffError, WireError};
 use fathomp_sys::cluster::pages::Pages;
@@ -17,7 +16,7 @@ pub(crate) struct Host<'a> {
     pub(crate) transport: &'a dyn Transport,
     pub(crate) slots: &'a Slots,
     pub(crate) profile: &'a Profile,
-    pub(crate) lookout: &'a Lookout,
+    pub(crate) observer: Option<&'a Observer>,
     /// This node is at a barrier, and no thread of the program can run until that is over,
     /// except for handlers of signals.
     pub(crate) still: bool,

@@ -45,10 +45,7 @@ impl Machine for NodeMachine<'_> {
         protection: Protection,
         protocol: &dyn Protocol<Blob>,
     ) -> Result<(), NodeError> {
-        if self.work.starting
-            && let Some(watch) = &mut self.work.watch
-        {
-            watch.start(pages, protection);
+        if self.starts_with(pages, protection) {
             return Ok(());
         }
         self.watch_late()?;
@@ -79,7 +76,9 @@ impl Machine for NodeMachine<'_> {
         }
         pages.iter().try_for_each(|page| {
             self.make_twin(page, ahead)?;
-            self.begin_copy(page, protocol);
+            if self.work.observer.is_some() {
+                self.observe_twin(page, protocol);
+            }
             Ok(())
         })
     }
@@ -102,8 +101,8 @@ impl Machine for NodeMachine<'_> {
                 self.work.kept.insert((page, version), diff);
             }
             None => {
-                if let Some(changes) = &mut self.work.changes {
-                    changes.end_copy(page, &diff);
+                if self.work.observer.is_some() {
+                    self.observe_diff(page, &diff);
                 }
                 self.work.diffs.insert(page, diff);
             }
@@ -176,8 +175,8 @@ impl Machine for NodeMachine<'_> {
             (Some(twin), true) => self.work.twins.insert(page, twin),
             (None, true) => self.make_twin(page, true)?,
         }
-        if twinned {
-            self.begin_copy(page, protocol);
+        if twinned && self.work.observer.is_some() {
+            self.observe_twin(page, protocol);
         }
         Ok(())
     }
@@ -190,11 +189,8 @@ impl Machine for NodeMachine<'_> {
             let kept = Diff::from_bytes(diff.as_bytes().into())?;
             self.work.kept.insert((page, version), kept);
         }
-        if let Some(changes) = &mut self.work.changes {
-            let mut now = Box::new([0; PAGE_BYTES]);
-            let read = self.host.pages.read(page, &mut now);
-            read.map_err(NodeError::Permit)?;
-            changes.apply(page, &now, &diff);
+        if self.work.observer.is_some() {
+            self.observe_arrival(page, &diff)?;
         }
         self.put_in(page, &diff)
     }
@@ -270,8 +266,8 @@ impl Machine for NodeMachine<'_> {
 
     fn end_step(&mut self, protocol: &dyn Protocol<Blob>) -> Result<(), NodeError> {
         self.finish()?;
-        if let Some((changes, (_, interval))) = self.work.changes.as_mut().zip(protocol.clock()) {
-            changes.tell(interval, self.host.transport, self.host.lookout)?;
+        if self.work.observer.is_some() {
+            self.observe_step(protocol)?;
         }
         self.host.transport.end_step();
         Ok(())

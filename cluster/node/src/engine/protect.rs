@@ -17,8 +17,8 @@ impl NodeMachine<'_> {
         what: Protection,
         protocol: &dyn Protocol<Blob>,
     ) -> Result<(), NodeError> {
-        if self.work.changes.is_some() {
-            self.watch_changes(pages, what, protocol)?;
+        if self.work.observer.is_some() {
+            self.observe_protection(pages, what, protocol)?;
         }
         // A thread may have written a page by a fault that it had before the page came for
         // another one: that is told already, and the page may be gone when it is looked next.
@@ -79,12 +79,12 @@ impl NodeMachine<'_> {
 
     /// Has the kernel permit what is to be permitted.
     pub(super) fn settle_permissions(&mut self) -> Result<(), NodeError> {
-        let (host, work) = (self.host, &mut *self.work);
-        let Some((pages, what)) = work.unsettled.take() else {
+        let host = self.host;
+        let Some((pages, what)) = self.work.unsettled.take() else {
             return Ok(());
         };
-        if let Some(watch) = &mut work.watch {
-            return Ok(watch.permit(host.pages, pages, what)?);
+        if self.work.observer.is_some() && self.observe_permission(pages, what)? {
+            return Ok(());
         }
         let (first, number) = (pages.first(), pages.len());
         let permitted = match what {

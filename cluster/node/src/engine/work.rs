@@ -3,9 +3,8 @@
 use super::blank::Blank;
 use super::twins::Twins;
 use super::unwatched::Unwatched;
-use crate::accesses::Watch;
+use crate::observer::PageObserver;
 use crate::profile::Tally;
-use crate::races::Changes;
 use fathomp_protocols::{Diff, PageRange, Version};
 use fathomp_sys::cluster::pages::Permission;
 use fathomp_transport::Wake;
@@ -28,10 +27,8 @@ pub(super) struct Work {
     pub(super) outgoing: Vec<u8>,
     /// Which pages of the message that is sent next were never touched here.
     pub(super) blank: Blank,
-    /// Where races are looked for.
-    pub(super) changes: Option<Changes>,
-    /// If accesses are recorded.
-    pub(super) watch: Option<Watch>,
+    /// Whoever is told of what becomes of pages.
+    pub(super) observer: Option<Box<PageObserver>>,
     /// The protocol is being started: all pages may still be touched.
     pub(super) starting: bool,
     pub(super) tally: Tally,
@@ -39,9 +36,9 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Before anything happened. Races are looked for if there are `changes`, and accesses
-    /// recorded if there is a `watch`.
-    pub(super) fn new(changes: Option<Changes>, watch: Option<Watch>) -> Self {
+    /// Before anything happened.
+    pub(super) fn new(observer: Option<Box<PageObserver>>) -> Self {
+        let watched = observer.as_ref().is_some_and(|o| o.watch.is_some());
         Self {
             twins: Twins::default(),
             unwatched: Unwatched::default(),
@@ -50,9 +47,8 @@ impl Work {
             diffs: HashMap::new(),
             kept: HashMap::new(),
             outgoing: Vec::new(),
-            blank: Blank::new(watch.is_none()),
-            changes,
-            watch,
+            blank: Blank::new(!watched),
+            observer,
             starting: true,
             tally: Tally::default(),
             wake: Wake::Polling,

@@ -3,16 +3,14 @@
 
 use super::{Node, lock};
 use crate::activity::Activity;
-use crate::engine::{Engine, GRANTED, NodeError, REFUSED, answer};
+use crate::engine::{Engine, GRANTED, REFUSED, answer};
 use crate::frame::Frame;
 use crate::meeting::Outcome;
 use crate::memory::{self, Released};
 use crate::profile::Since;
-use crate::races::Found;
 use crate::spin_flush::{self, Second};
-use crate::stopwatch::Stopwatch;
 use crate::world;
-use fathomp_access_trace::{End, Step};
+use fathomp_access_trace::End;
 use fathomp_omp::cluster::{Dealt, PartedLoop};
 use fathomp_omp::tap::{self, Called};
 use fathomp_protocols::{LockId, Operation};
@@ -59,59 +57,10 @@ impl Node {
         self.go_on();
     }
 
-    /// The calling thread goes on with the application.
-    pub(super) fn go_on(&self) {
-        if let Some(stopwatch) = &self.stopwatch {
-            stopwatch.go_on();
-        }
-    }
-
     /// The calling thread comes from the application.
     pub(super) fn enter(&self) -> Since {
         self.stand_still();
         self.profile.begin()
-    }
-
-    /// The calling thread comes from the application, and it is known when.
-    pub(super) fn stand_still(&self) {
-        if let Some(stopwatch) = &self.stopwatch {
-            stopwatch.stop();
-        }
-    }
-
-    /// The calling thread synchronises, for the record of accesses.
-    pub(super) fn end_interval(&self, end: End) {
-        if self.stopwatch.is_none() && !self.notes_end(end) {
-            return;
-        }
-        let _inside = deferral::enter();
-        let work_ns = self.stopwatch.as_ref().map_or(0, Stopwatch::take_ns);
-        let order = match end {
-            End::Barrier => lock(&self.meetings).order(),
-            _ => None,
-        };
-        let (order_bytes, site) = order.unwrap_or_default();
-        let step = Step {
-            set: 0,
-            work_ns,
-            end,
-            order_bytes: u32::try_from(order_bytes).unwrap_or(u32::MAX),
-            region: site.0,
-        };
-        let mut engine = lock(&self.engine);
-        if let Some(watch) = engine.watch() {
-            let ended = watch.end_interval(&self.pages, step);
-            self.must(ended.map_err(NodeError::from));
-        }
-    }
-
-    /// The calling thread has not synchronised as it seemed.
-    fn amend_interval(&self, end: End) {
-        if self.stopwatch.is_some()
-            && let Some(watch) = lock(&self.engine).watch()
-        {
-            watch.amend(end);
-        }
     }
 
     pub(super) fn operation(&self, operation: Operation) -> u64 {
@@ -288,7 +237,7 @@ impl Node {
         self.epoch.store(epoch.wrapping_add(1), Ordering::Relaxed);
         lock(&self.cells).pass_barrier();
         if self.me() == NodeId(0) {
-            self.lookout.meet();
+            self.note_meeting();
         }
         self.return_blocks();
         self.note_phase();
@@ -402,14 +351,6 @@ impl Node {
 
     pub(crate) fn cancelled(&self) -> u64 {
         self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Bytes that two nodes changed without order, if such were looked for, at node 0.
-    #[must_use]
-    pub fn races(&self) -> Option<Found> {
-        let _inside = deferral::enter();
-        let found = self.lookout.found(|page| self.pages.address_of(page));
-        found.filter(|_| self.me() == NodeId(0))
     }
 
     /// Whether an address is one of the memory that nodes share.

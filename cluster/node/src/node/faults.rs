@@ -166,10 +166,8 @@ impl Node {
 
     fn fetch(&self, page: PageId, access: Access, bytes: &Range<usize>) {
         let since = self.enter();
-        if let Some(stopwatch) = &self.stopwatch
-            && stopwatch.trapped(page)
-        {
-            return stopwatch.go_on();
+        if self.traps_again(page) {
+            return;
         }
         let _told = tap::communicate(match access {
             Access::Read => Called::FetchFault,
@@ -186,16 +184,13 @@ impl Node {
             let locked = before == Activity::HoldLock;
             self.profile.end_fault(thread, since, locked);
         }
-        if let Some(stopwatch) = &self.stopwatch {
-            stopwatch.go_on_there();
-        }
+        self.go_on_there();
     }
 
     /// Makes sure that the kernel can read or write a range of memory for the
     /// program.
     pub fn touch(&self, address: usize, bytes: usize, write: bool) {
         if bytes > 0 {
-            self.leave_open(address);
             let end = address.saturating_add(bytes);
             // The kernel is told of more than there is, as a rule because it will use less.
             let heap = memory().filter(|memory| memory.contains(address));

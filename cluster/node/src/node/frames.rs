@@ -50,11 +50,7 @@ impl Node {
                 let handled = lock(&self.engine).message(&self.host(), from, bytes);
                 self.must(handled);
             }
-            Frame::Changed(told) => {
-                if self.lookout.hear(from, told).is_none() {
-                    self.fail(from, "it told what it changed in a way that makes no sense");
-                }
-            }
+            Frame::Changed(told) => self.hear_of_changes(from, told),
             Frame::Add { .. } | Frame::Put { .. } | Frame::Await { .. } | Frame::Deal { .. } => {
                 self.agree(from, frame);
             }

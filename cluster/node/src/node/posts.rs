@@ -17,8 +17,7 @@ impl Node {
     /// Whether cells are kept where they are raised: not where the order in which nodes do things
     /// is recorded.
     fn keeps_posts(&self) -> bool {
-        let is_ordered = self.stopwatch.is_some() || self.lines || self.lookout.is_on();
-        !is_ordered
+        self.observer().is_none()
     }
 
     /// Raises a cell that only this node raises.

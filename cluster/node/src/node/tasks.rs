@@ -3,6 +3,7 @@
 use super::{Node, current, lock};
 use crate::activity::Activity;
 use crate::frame::Frame;
+use crate::observer::Observer;
 use crate::slots::Slot;
 use fathomp_omp::cluster::{Carrier, Why, tasks};
 use fathomp_protocols::Operation;
@@ -28,7 +29,7 @@ impl Node {
     /// nodes do things must be the program's own: where accesses are recorded for a replay, and
     /// where races are looked for.
     pub(crate) fn carrier(&self) -> Option<&'static dyn Carrier> {
-        let is_ordered = self.stopwatch.is_some() || self.lookout.is_on();
+        let is_ordered = self.observer().is_some_and(Observer::needs_programs_order);
         let node = current::node().filter(|_| has_tasks() && !is_ordered)?;
         Some(node)
     }

@@ -8,10 +8,10 @@
 //! What a node's own stacks are is left out: they cost nothing, and the kernel
 //! writes there.
 
-use crate::lines::Lines;
-use crate::replay::Replay;
-use crate::touched::Touched;
-use crate::watching::WatchError;
+use super::error::WatchError;
+use super::lines::Lines;
+use super::replay::Replay;
+use super::touched::Touched;
 use fathomp_access_trace::{End, Permit, Permits, Step};
 use fathomp_protocols::{Access, Diff, PageRange, Protection};
 use fathomp_sys::cluster::pages::{Pages, Permission};
@@ -19,8 +19,6 @@ use fathomp_sys::counters::os_thread_id;
 use fathomp_types::{PAGE_BYTES, PageId};
 use std::collections::HashMap;
 use std::ops::Range;
-
-pub use crate::replay::part_name;
 
 /// Pages of which one more access is noted at a time.
 const SAMPLED_MAX: usize = 256;

@@ -38,21 +38,15 @@ pub struct Found {
 /// Where changes go.
 #[derive(Debug)]
 pub(crate) struct Lookout {
-    /// Somebody wants to know.
-    on: bool,
     /// At node 0.
     races: Mutex<Races>,
 }
 
 impl Lookout {
-    pub(crate) fn new(on: bool) -> Self {
-        let races = Mutex::new(Races::new(RACES_MAX));
-        Self { on, races }
-    }
-
-    /// Whether somebody wants to know.
-    pub(crate) fn is_on(&self) -> bool {
-        self.on
+    pub(crate) fn new() -> Self {
+        Self {
+            races: Mutex::new(Races::new(RACES_MAX)),
+        }
     }
 
     fn with<T>(&self, use_it: impl FnOnce(&mut Races) -> T) -> T {
@@ -61,36 +55,31 @@ impl Lookout {
 
     /// All nodes have met.
     pub(crate) fn meet(&self) {
-        if self.on {
-            self.with(Races::meet);
-        }
+        self.with(Races::meet);
     }
 
-    /// Takes in what a node has told. Nothing if it makes no sense, as it does if
-    /// nobody wants to know.
+    /// Takes in what a node has told. Nothing if it makes no sense.
     pub(crate) fn hear(&self, from: NodeId, told: &[u8]) -> Option<()> {
-        let (page, change) = decode(from, told).filter(|_| self.on)?;
+        let (page, change) = decode(from, told)?;
         self.with(|races| races.note(page, change));
         Some(())
     }
 
-    /// Races with addresses, if somebody wants to know.
-    pub(crate) fn found(&self, address_of: impl Fn(PageId) -> Option<usize>) -> Option<Found> {
-        self.on.then(|| {
-            self.with(|races| {
-                let found = races.found().filter_map(|(race, times)| {
-                    Some(FoundRace {
-                        address: address_of(race.page)? + usize::from(race.first),
-                        bytes: usize::from(race.end - race.first),
-                        nodes: race.nodes,
-                        times,
-                    })
-                });
-                Found {
-                    races: found.collect(),
-                    more: races.more(),
-                }
-            })
+    /// Races with addresses.
+    pub(crate) fn found(&self, address_of: impl Fn(PageId) -> Option<usize>) -> Found {
+        self.with(|races| {
+            let found = races.found().filter_map(|(race, times)| {
+                Some(FoundRace {
+                    address: address_of(race.page)? + usize::from(race.first),
+                    bytes: usize::from(race.end - race.first),
+                    nodes: race.nodes,
+                    times,
+                })
+            });
+            Found {
+                races: found.collect(),
+                more: races.more(),
+            }
         })
     }
 }

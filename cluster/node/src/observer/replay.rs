@@ -2,9 +2,9 @@
 //! ([decision 0040](../../../docs/decisions/0040-simulate-from-access-sets.md)): pages, or
 //! lines ([decision 0080](../../../docs/decisions/0080-lines-by-single-steps.md)).
 
+use super::error::WatchError;
+use super::touched::{LINES, Touched, line_of};
 use crate::layout::Shared;
-use crate::touched::{LINES, Touched, line_of};
-use crate::watching::WatchError;
 use fathomp_access_trace::{Accesses, End, Run, Step, Writer};
 use fathomp_protocols::{Access, Area, Diff, Placement};
 use fathomp_sys::cluster::pages::Pages;
@@ -16,8 +16,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Name of a node's file in the directory for accesses. One behind the other they are a file of accesses.
-#[must_use]
-pub fn part_name(node: u16) -> String {
+fn part_name(node: u16) -> String {
     format!("accesses.{node}.part")
 }
 

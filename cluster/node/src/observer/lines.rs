@@ -6,8 +6,8 @@
 //! known by the byte; accesses that trap and atomic instructions add the exact
 //! address and the instruction.
 
+use super::error::WatchError;
 use crate::blocks;
-use crate::watching::WatchError;
 use fathomp_access_trace::End;
 use fathomp_false_sharing::log::{Header, Record, Region, Stop, Writer};
 use fathomp_protocols::{Diff, PageBytes, PageRange};
@@ -22,8 +22,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Name of a node's file in the directory for its notes.
-#[must_use]
-pub fn notes_name(node: u16) -> String {
+fn notes_name(node: u16) -> String {
     format!("sharing.{node}.part")
 }
 
