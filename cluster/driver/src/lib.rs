@@ -23,6 +23,14 @@ pub enum DriverError {
     /// A peer or the runtime broke the protocol.
     #[error(transparent)]
     Violation(#[from] Violation),
+    /// What this node is about to send makes no sense.
+    #[error("the protocol is about to send node {to} a message that {what}")]
+    Message {
+        /// To whom.
+        to: NodeId,
+        /// What it does.
+        what: &'static str,
+    },
     /// A page is to be changed by an atomic instruction on a machine that cannot do that.
     #[error("the protocol asked for an atomic change of a page where nobody can make one")]
     CannotChange,

@@ -3,7 +3,7 @@
 use crate::{Answer, Driver, DriverError, Machine};
 use fathomp_protocols::message::{Control, Message};
 use fathomp_protocols::order::ROOT;
-use fathomp_protocols::{Action, Body, Content, Input, Protection, Protocol};
+use fathomp_protocols::{Action, Body, Content, Input, Protection, Protocol, Violation};
 use fathomp_types::NodeId;
 
 impl<P: Protocol<B>, B: Body> Driver<P, B> {
@@ -64,6 +64,11 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
         input: Input<B>,
         actions: &mut Vec<Action<B>>,
     ) -> Result<(), M::Error> {
+        if let Input::Message { from, message } = &input {
+            let checked = message.check(*from, self.me, self.protocol.bounds());
+            let from = *from;
+            checked.map_err(|what| DriverError::from(Violation::Peer { from, what }))?;
+        }
         // Also if there are none yet: pages that come in this step count as not written.
         if self.protocol.wants_writes(&input) {
             let wrote = machine.written()?;
@@ -136,7 +141,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                         before,
                         shows,
                     };
-                    Self::send(machine, node, changed)?;
+                    self.send(machine, node, changed)?;
                 }
                 Action::AtomicNoReturn(page, change) => {
                     machine.settle()?;
@@ -150,7 +155,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                 Action::ReplyAtomic(thread, before) => machine.found(thread, before)?,
                 Action::Send(to, message) => {
                     machine.settle()?;
-                    Self::send(machine, to, message)?;
+                    self.send(machine, to, message)?;
                 }
                 Action::SendShorter(to, [one, other]) => {
                     machine.settle()?;
@@ -165,7 +170,7 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
                     } else {
                         one
                     };
-                    Self::send(machine, to, shorter)?;
+                    self.send(machine, to, shorter)?;
                 }
                 Action::Resume(thread) => machine.resume(thread, Answer::Granted)?,
                 Action::Refuse(thread) => machine.resume(thread, Answer::Refused)?,
@@ -176,10 +181,13 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
 
     /// Sends a message to another node. Diffs that it carries are made now.
     fn send<M: Machine<Body = B>>(
+        &self,
         machine: &mut M,
         to: NodeId,
         message: Message<Content>,
     ) -> Result<(), M::Error> {
+        let checked = message.check(self.me, to, self.protocol.bounds());
+        checked.map_err(|what| DriverError::Message { to, what })?;
         if let Message::Diffs { diffs, .. } = &message {
             for (page, _) in diffs {
                 machine.diff(*page, None)?;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a process may take to end after its output has.
-const PATIENCE: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes that are kept of what it says.
 const SAID_BYTES_MAX: usize = 2 << 10;
 
@@ -107,12 +107,12 @@ impl Process {
     /// Waits for its end, and brings it about if it does not come.
     pub(crate) fn conclude(&self) -> End {
         let id = lock(&self.0.child).id();
-        if !ends_within(id, PATIENCE) {
+        if !ends_within(id, EXIT_TIMEOUT) {
             self.kill();
         }
         let status = lock(&self.0.child).wait().ok().map(Ending::from);
         // Processes that it has left may hold its standard error open.
-        let _ = lock(&self.0.silent).recv_timeout(PATIENCE);
+        let _ = lock(&self.0.silent).recv_timeout(EXIT_TIMEOUT);
         let said = lock(&self.0.said).clone();
         End {
             status,

@@ -17,6 +17,9 @@ impl Interval {
     }
 }
 
+/// The node that sequences intervals and is the root of the barrier's tree.
+pub const ROOT: NodeId = NodeId(0);
+
 /// An interval of a node.
 pub type Version = (NodeId, Interval);
 

@@ -1,7 +1,7 @@
 //! What a protocol is told and what it answers.
 
 use crate::interval::Version;
-use crate::message::Message;
+use crate::message::{Bounds, Message};
 use crate::{Change, Content, Interval, LockId, PageRange, PageSet, VectorClock};
 use fathomp_types::{NodeId, PageId, ThreadId};
 
@@ -239,6 +239,9 @@ pub trait Protocol<B> {
     /// The first invariant that does not hold.
     fn check(&self) -> Result<(), String>;
 
+    /// What there is in the cluster, within which all messages lie.
+    fn bounds(&self) -> Bounds;
+
     /// The epoch, if a thread that flushes has to wait for the end of a barrier.
     fn barrier_epoch(&self) -> Option<u32>;
 
@@ -299,6 +302,10 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
 
     fn check(&self) -> Result<(), String> {
         (**self).check()
+    }
+
+    fn bounds(&self) -> Bounds {
+        (**self).bounds()
     }
 
     fn barrier_epoch(&self) -> Option<u32> {

@@ -38,7 +38,7 @@ impl Offers {
     /// microseconds, a program that computes takes milliseconds.
     const LATE_NS: u64 = 2_000_000;
     /// For so many times as long as it went without, a thread keeps the processor.
-    const TIMES: u64 = 8;
+    const KEEP_FACTOR: u64 = 8;
 
     /// A thread begins to wait; whether it keeps the processor until it sleeps.
     fn keep(&mut self, now_ns: impl FnOnce() -> u64) -> bool {
@@ -54,7 +54,7 @@ impl Offers {
         let took_ns = now_ns.saturating_sub(before_ns);
         let late = took_ns > Self::LATE_NS;
         if late {
-            self.none_until_ns = now_ns.saturating_add(took_ns.saturating_mul(Self::TIMES));
+            self.none_until_ns = now_ns.saturating_add(took_ns.saturating_mul(Self::KEEP_FACTOR));
         }
         !late
     }
@@ -166,7 +166,7 @@ mod tests {
         assert!(offers.back(1_000, 1_000 + Offers::LATE_NS) && !offers.keep(|| 2));
         let back_ns = 1_001 + Offers::LATE_NS;
         assert!(!offers.back(1_000, back_ns));
-        let until_ns = back_ns + Offers::TIMES * (Offers::LATE_NS + 1);
+        let until_ns = back_ns + Offers::KEEP_FACTOR * (Offers::LATE_NS + 1);
         assert!(
             [back_ns, until_ns - 1]
                 .iter()

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn hosts(me: u16, nodes: &[u16]) -> Hosts {
     let host = |(number, nodes): (usize, &u16)| Host {
@@ -93,7 +93,7 @@ fn receive_until(
     let polling = Polling::new(node, Role::Application);
     let mut spin = Spin::new(look, look.is_zero());
     let mut message = Vec::new();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     loop {
         assert!(
             Instant::now() < deadline,
@@ -105,7 +105,7 @@ fn receive_until(
             Some(_) => spin.reset(),
             None if spin.again() => {}
             None => {
-                polling.sleep(Some(PATIENCE), || false);
+                polling.sleep(Some(TEST_TIMEOUT), || false);
                 spin = Spin::new(look, look.is_zero());
             }
         }
@@ -214,7 +214,7 @@ fn the_service_thread_is_woken_while_nobody_looks_and_not_before_by(by: By) {
                     served.fetch_add(1, Ordering::Relaxed);
                     serves.send(from, &[&message]).unwrap();
                 }
-                polling.rest(Some(PATIENCE), || false);
+                polling.rest(Some(TEST_TIMEOUT), || false);
             }
         });
         for number in 0..200_u32 {
@@ -232,7 +232,7 @@ fn the_service_thread_is_woken_while_nobody_looks_and_not_before_by(by: By) {
             asks.send(NodeId(1), &[b"left"]).unwrap();
             asks.send(NodeId(1), &[b"left"]).unwrap();
             let mut message = Vec::new();
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + TEST_TIMEOUT;
             while serves.receive(&mut message).unwrap().is_none() {
                 // Or the service thread, which was awake, has taken both.
                 if served.load(Ordering::Relaxed) >= 202 || Instant::now() > deadline {
@@ -305,7 +305,7 @@ fn threads_of_a_node_wake_each_other_by(by: By) {
                     asks.send(NodeId(1), &[&[thread as u8]]).unwrap();
                     let polling = Polling::new(asks, Role::Application);
                     let is_done = || answers[thread].load(Ordering::SeqCst) >= number;
-                    let deadline = Instant::now() + PATIENCE;
+                    let deadline = Instant::now() + TEST_TIMEOUT;
                     while !is_done() {
                         assert!(Instant::now() < deadline, "thread {thread} waits for ever");
                         let mut message = inbox.lock().unwrap();
@@ -316,7 +316,7 @@ fn threads_of_a_node_wake_each_other_by(by: By) {
                             continue;
                         }
                         drop(message);
-                        polling.sleep(Some(PATIENCE), is_done);
+                        polling.sleep(Some(TEST_TIMEOUT), is_done);
                     }
                 }
             });
@@ -364,7 +364,7 @@ fn a_node_that_is_gone_is_noticed_and_one_that_departed_is_not_dead() {
     drop(gone);
     let (first, last) = (&cluster[0], &cluster[1]);
     let mut message = Vec::new();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     let death = loop {
         assert_eq!(first.receive(&mut message).unwrap(), None);
         if let Some(death) = first.dead() {
@@ -477,7 +477,7 @@ fn a_node_that_takes_nothing_more_is_dead_once_all_it_sent_is_taken() {
     gone.send(NodeId(0), &[b"last words"]).unwrap();
     late.send(NodeId(1), &[b"never read"]).unwrap();
     drop(gone);
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     let mut message = Vec::new();
     let mut heard = false;
     while late.dead().is_none() {
@@ -504,7 +504,7 @@ fn garbage_is_named() {
     let fabric = Fabric::new(1, Limits::for_nodes(1), None).unwrap();
     let node = HostsTransport::new(hosts(0, &[1, 1]), NodeId(0), &fabric, vec![joint]).unwrap();
     liar.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     let error = loop {
         match node.receive(&mut Vec::new()) {
             Ok(received) => assert_eq!(received, None),

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long one address may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Threads that connect at the same time.
 const THREADS_MAX: usize = 16;
 /// Memory of each.
@@ -80,7 +80,7 @@ pub(crate) fn reach(goal: &Goal, key: &Key) -> Result<(Proof, TcpStream), String
             return None;
         }
         tried.push(address);
-        let connected = TcpStream::connect_timeout(&address, PATIENCE);
+        let connected = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT);
         let shaken =
             connected.map_err(|error| error.to_string()).and_then(
                 |stream| match handshake::initiate(&stream, key, goal.hello) {

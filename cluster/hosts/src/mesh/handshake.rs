@@ -22,7 +22,7 @@ const NONCE_BYTES: usize = 32;
 /// Of a hello: magic, generation, two nodes, whether it is to be encrypted, nonce.
 pub(super) const HELLO_BYTES: usize = 8 + 4 + 2 + 2 + 1 + NONCE_BYTES;
 /// How long the whole may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Which connection this is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,7 +106,7 @@ pub(crate) fn initiate(
     key: &Key,
     hello: Hello,
 ) -> Result<Proof, HandshakeError> {
-    let mut limited = Limited::new(stream, PATIENCE);
+    let mut limited = Limited::new(stream, HANDSHAKE_TIMEOUT);
     let said = hello.bytes(random()?);
     limited.write_all(&said)?;
     let mut nonce = [0; NONCE_BYTES];
@@ -127,7 +127,7 @@ pub(crate) fn respond(
     key: &Key,
     is_wanted: impl FnOnce(Hello) -> bool,
 ) -> Result<(Hello, Proof), HandshakeError> {
-    let mut limited = Limited::new(stream, PATIENCE);
+    let mut limited = Limited::new(stream, HANDSHAKE_TIMEOUT);
     let mut said = [0; HELLO_BYTES];
     // What does not begin as we do is not waited for any longer.
     let (magic, rest) = said.split_at_mut(MAGIC.len());

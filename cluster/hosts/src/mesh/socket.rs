@@ -38,7 +38,7 @@ pub(crate) fn settle(stream: &TcpStream) -> io::Result<()> {
 /// something together with an interface, whose name differs from host to host.
 pub(crate) fn addresses() -> Vec<IpAddr> {
     /// More are tried by nobody.
-    const MOST: usize = 16;
+    const ADDRESSES_MAX: usize = 16;
     let Ok(all) = getifaddrs() else {
         return Vec::new();
     };
@@ -54,6 +54,6 @@ pub(crate) fn addresses() -> Vec<IpAddr> {
     let mut found: Vec<IpAddr> = all.filter_map(address).filter(is_reachable).collect();
     found.sort();
     found.dedup();
-    found.truncate(MOST);
+    found.truncate(ADDRESSES_MAX);
     found
 }

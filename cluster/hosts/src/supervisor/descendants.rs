@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long processes may take to die: one that waits for a disk that is gone never does.
-const PATIENCE: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to look.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -22,7 +22,7 @@ pub(crate) fn adopt() -> nix::Result<()> {
 /// Kills all children but these, and what becomes a child as its parent dies, until none is
 /// left.
 pub(crate) fn kill_all(but: &[Pid]) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + END_TIMEOUT;
     loop {
         for child in children().into_iter().filter(|child| !but.contains(child)) {
             // It may have just ended.

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Far longer than anything here takes; a test must fail, not hang.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The program that runs do, compiled once.
 pub(crate) fn host_program() -> &'static Path {
@@ -135,7 +135,7 @@ impl Setting {
             if let Some(status) = child.try_wait().unwrap() {
                 break status;
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > TEST_TIMEOUT {
                 let left = self.processes();
                 child.kill().unwrap();
                 panic!("a run does not end; there are {left:?}");
@@ -159,7 +159,7 @@ impl Setting {
             if left.is_empty() {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "left behind: {left:?}");
+            assert!(begun.elapsed() < TEST_TIMEOUT, "left behind: {left:?}");
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -5,7 +5,7 @@ use fathomp_sys::cluster::copy::PageCopy;
 use fathomp_types::PageId;
 
 /// Copies kept for the next time: 64 MiB of them at most.
-const SPARE: usize = 16 << 10;
+const SPARES_MAX: usize = 16 << 10;
 /// Pages in a chunk of the table: what one page has room for.
 const CHUNK: usize = 512;
 
@@ -74,7 +74,7 @@ impl Twins {
 
     /// A copy is not needed any more.
     pub(super) fn keep(&mut self, copy: Box<PageCopy>) {
-        if self.spare.len() < SPARE {
+        if self.spare.len() < SPARES_MAX {
             self.spare.push(copy);
         }
     }

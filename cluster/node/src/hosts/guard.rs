@@ -8,7 +8,7 @@ use fathomp_types::{Ending, NodeId};
 use std::time::Duration;
 
 /// How long the other nodes of this host may take to end, once one has failed.
-const PATIENCE: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A node that stands for so long is told of: whoever stops a whole job, as Ctrl-Z does, stops
 /// this process too.
 const STANDS: Duration = Duration::from_secs(1);
@@ -59,7 +59,7 @@ pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
                 });
             }
         }
-        process::reap(children, PATIENCE);
+        process::reap(children, EXIT_TIMEOUT);
         if how == Ending::BROKEN_PIPE {
             process::end_by_broken_pipe();
         }

@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 /// How long the processes of all hosts may take to compare what they have.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The processes of all hosts did not come together.
 #[derive(Debug, thiserror::Error)]
@@ -69,12 +69,12 @@ impl Talk<'_> {
     const BYTES_MAX: usize = 16 << 20;
 
     pub(super) fn say(&mut self, message: &[u8]) -> Result<(), MeetError> {
-        let said = self.joint.send(message, PATIENCE);
+        let said = self.joint.send(message, ANSWER_TIMEOUT);
         said.map_err(|source| self.unheard(source))
     }
 
     pub(super) fn hear(&mut self) -> Result<Vec<u8>, MeetError> {
-        let heard = self.joint.receive(Self::BYTES_MAX, PATIENCE);
+        let heard = self.joint.receive(Self::BYTES_MAX, ANSWER_TIMEOUT);
         heard.map_err(|source| self.unheard(source))
     }
 

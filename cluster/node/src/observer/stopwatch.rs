@@ -5,7 +5,7 @@ use fathomp_types::PageId;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Traps that are taken twice.
-const TWICE: usize = 63;
+const TAKEN_TWICE_MAX: usize = 63;
 
 /// The processor time between the runtime's doings, since nodes may share processors,
 /// less what the kernel does for traps. What that takes is measured: the first traps
@@ -44,11 +44,11 @@ impl Laps {
             self.worked_ns -= lap_ns + lap_ns.min(before_ns);
             return false;
         }
-        if self.traps_ns.len() < TWICE {
+        if self.traps_ns.len() < TAKEN_TWICE_MAX {
             self.again = Some((page, lap_ns));
             return true;
         }
-        self.worked_ns -= lap_ns.min(self.traps_ns[TWICE / 2]);
+        self.worked_ns -= lap_ns.min(self.traps_ns[TAKEN_TWICE_MAX / 2]);
         false
     }
 }
@@ -61,7 +61,7 @@ impl Stopwatch {
             worked_ns: 0,
             lap_ns: None,
             again: None,
-            traps_ns: Vec::with_capacity(TWICE),
+            traps_ns: Vec::with_capacity(TAKEN_TWICE_MAX),
         }))
     }
 
@@ -121,13 +121,13 @@ mod tests {
             laps.stop(now_ns);
             laps.trapped(PageId(page))
         };
-        for page in 0..TWICE as u32 {
+        for page in 0..TAKEN_TWICE_MAX as u32 {
             // 100 of work, then the trap, then the trap once more.
             let trap_ns = 5 + u64::from(page % 3);
             assert!(lap(&mut laps, 100 + trap_ns, page));
             assert!(!lap(&mut laps, trap_ns, page));
         }
-        assert_eq!(laps.worked_ns, 100 * TWICE as u64);
+        assert_eq!(laps.worked_ns, 100 * TAKEN_TWICE_MAX as u64);
         laps.worked_ns = 0;
         assert!(!lap(&mut laps, 26, 7));
         assert_eq!(laps.worked_ns, 20);

@@ -24,7 +24,7 @@ mod wanted;
 
 use crate::area::Layout;
 use crate::heuristics::{Heuristics, Limits, PredictorSet, Predictors};
-use crate::message::{Control, IfLate, Message};
+use crate::message::{Bounds, Control, IfLate, Message};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::table::Table;
 use crate::{
@@ -379,6 +379,13 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
         let next = early.position(|(_, message)| message.epoch() == epoch)?;
         let (from, message) = self.early.remove(next);
         Some(Input::Message { from, message })
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            nodes: self.config.nodes,
+            pages: self.table.layout().pages(),
+        }
     }
 
     fn barrier_epoch(&self) -> Option<u32> {

@@ -19,7 +19,7 @@ mod write;
 
 use crate::area::{Layout, Place};
 use crate::heuristics::{Heuristics, Limits, Predictors};
-use crate::message::{IfLate, Message, Request};
+use crate::message::{Bounds, IfLate, Message, Request};
 use crate::order::{FAN_IN, LOG_MAX, News, Order, Version, When, peer};
 use crate::runs::Runs;
 use crate::table::Table;
@@ -458,6 +458,13 @@ impl<B> Protocol<B> for Homeless<B> {
         let next = early.position(|(_, message)| message.epoch() == epoch)?;
         let (from, message) = self.early.remove(next);
         Some(Input::Message { from, message })
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            nodes: self.config.nodes,
+            pages: self.table.layout().pages(),
+        }
     }
 
     fn barrier_epoch(&self) -> Option<u32> {

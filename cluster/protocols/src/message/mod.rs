@@ -1,9 +1,11 @@
 //! What nodes tell each other: one vocabulary for both protocols.
 
+mod border;
 mod control;
 mod control_wire;
 mod wire;
 
+pub use border::Bounds;
 pub(crate) use control::IfLate;
 pub use control::{Control, Request};
 

@@ -14,10 +14,7 @@ use fathomp_types::{NodeId, ThreadId};
 use sequencer::Sequencer;
 use std::collections::{BTreeSet, VecDeque};
 
-/// The node that sequences intervals and is the root of the barrier's tree.
-pub const ROOT: NodeId = NodeId(0);
-
-pub use crate::interval::Version;
+pub use crate::interval::{ROOT, Version};
 
 /// In place of a thread: the node asks by itself.
 pub(crate) const ITSELF: ThreadId = ThreadId(u32::MAX - 1);

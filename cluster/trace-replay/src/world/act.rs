@@ -73,6 +73,9 @@ impl World<'_> {
                 node: at,
                 violation,
             },
+            Failure::Driver(DriverError::Message { what, .. }) => {
+                ReplayError::Action { node: at, what }
+            }
             Failure::Driver(DriverError::CannotChange) => ReplayError::Action {
                 node: at,
                 what: "an atomic change of a page whose bytes are not there",

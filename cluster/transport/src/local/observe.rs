@@ -21,7 +21,7 @@ const LARGE_S: f64 = 10e-3;
 /// Round trips of each kind, and the time after which some fewer do.
 const TRIPS: usize = 400;
 const TRIPS_MIN: usize = 5;
-const PATIENCE: Duration = Duration::from_secs(1);
+const OBSERVATION_MAX: Duration = Duration::from_secs(1);
 /// How long to look for a message before sleeping, as nodes do.
 const SPIN: Duration = Duration::from_micros(50);
 
@@ -65,7 +65,7 @@ pub fn observe(net: Option<Net>) -> io::Result<Observed> {
 fn trips(node: &LocalTransport, bytes: usize) -> Vec<f64> {
     let (question, mut answer) = (vec![1; bytes], Vec::new());
     let began_ns = monotonic_ns();
-    let patience_ns = PATIENCE.as_nanos() as u64;
+    let patience_ns = OBSERVATION_MAX.as_nanos() as u64;
     let mut halves_us = Vec::new();
     while halves_us.len() < TRIPS {
         let sent_ns = monotonic_ns();

@@ -16,7 +16,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::time::Duration;
 
 /// How long nothing may come before a host counts as lost.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of a question, and of an answer that says hardly anything.
 const WORD_BYTES: usize = 8;
 /// Bytes of an answer that is a page.
@@ -398,7 +398,7 @@ impl Line {
     }
 
     fn sleep_until(&self, what: Interest) -> Result<(), FloorError> {
-        let waited = self.wire.wait(&self.post, what, PATIENCE);
+        let waited = self.wire.wait(&self.post, what, SILENCE_TIMEOUT);
         waited.map_err(|error| self.lost(error))
     }
 
@@ -421,7 +421,7 @@ impl Line {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     let now_ns = monotonic_ns();
                     let since_ns = *nothing_since_ns.get_or_insert(now_ns);
-                    if u128::from(now_ns - since_ns) > PATIENCE.as_nanos() {
+                    if u128::from(now_ns - since_ns) > SILENCE_TIMEOUT.as_nanos() {
                         return Err(self.lost("it says nothing"));
                     }
                     if wait == Wait::Asleep {

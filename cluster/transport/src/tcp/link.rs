@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// So few connections are all looked at each time: asking the kernel which have something
 /// takes as long as three looks.
-const FEW: usize = 3;
+const ALL_LOOKED_AT_MAX: usize = 3;
 
 /// A node's connection to the nodes of its own host and of others.
 #[derive(Debug)]
@@ -324,7 +324,7 @@ impl HostsTransport {
     fn receive_far(&self, message: &mut Vec<u8>) -> Result<Option<NodeId>, ReceiveError> {
         let count = u16::try_from(self.far.len()).unwrap_or(u16::MAX);
         let turn = self.turn.load(Ordering::Relaxed).min(count);
-        if self.far.len() <= FEW {
+        if self.far.len() <= ALL_LOOKED_AT_MAX {
             for key in (turn..count).chain(0..turn) {
                 let peer = &self.far[usize::from(key)];
                 if self.receive_from(peer, message)? {
