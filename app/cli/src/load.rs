@@ -3,7 +3,7 @@
 use crate::args::ThreadCount;
 use crate::failure::Failure;
 use crate::recording::rank;
-use fathomp_analysis::Analysis;
+use fathomp_analysis::{Analysis, OneRank, Ranks};
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::Cluster;
@@ -65,6 +65,16 @@ pub(crate) fn ranks(directory: &Path) -> Result<Option<Vec<RankEvidence>>, Failu
         });
     }
     Ok(Some(all))
+}
+
+/// Those ranks put together.
+pub(crate) fn together(ranks: &[RankEvidence]) -> Ranks {
+    let all = ranks.iter().map(|one| OneRank {
+        number: one.number,
+        recording: &one.evidence.recording,
+        analysis: &one.evidence.analysis,
+    });
+    fathomp_analysis::ranks(all.collect())
 }
 
 /// Whether a recording can be read and has processes that used OpenMP.

@@ -25,8 +25,8 @@ mod view;
 pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
 
 use fathomp_advise::Advice;
-use fathomp_analysis::Analysis;
 use fathomp_analysis::samples::Samples;
+use fathomp_analysis::{Analysis, Ranks};
 use fathomp_diagnosis::{Diagnosis, Soundness, Verdict};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
@@ -45,6 +45,8 @@ pub struct Input<'a> {
     /// largest team that had a processor for each thread (of equals, the
     /// shortest) is shown in detail.
     pub analyses: &'a [Analysis],
+    /// All ranks of a program of MPI, and the number of the one whose recording is analysed.
+    pub ranks: Option<(&'a Ranks, u32)>,
     /// What is predicted from them.
     pub prediction: Option<&'a Prediction>,
     /// What the published models say of those on nodes.

@@ -12,18 +12,32 @@ use fathomp_types::units::{duration, percent, plural};
 /// recordings tell.
 const ACTION: &str = "Look at the other ranks' recordings: where one comes late, give ranks equal work; else send fewer and larger messages, or let nonblocking calls overlap with parallel regions, so that threads do not idle meanwhile.";
 
+/// The same where MPI's own begin and end are most of it.
+const ONCE: &str = "MPI takes that once, to begin and to end: it weighs less in a longer run.";
+/// Functions that begin and end MPI.
+const BEGIN_AND_END: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"];
+
 /// Time in MPI outside parallel regions, where the rank's other threads have nothing to do.
 pub(crate) fn outside(input: &Input<'_>) -> Option<Cause> {
     let main = input.main;
     let facts = main.mpi.as_ref()?;
     let ns = outside_in(main, main.serial()?, State::Communication);
+    let once = once_ns(facts).min(ns);
+    let action = match once > 0.5 * ns {
+        true => ONCE,
+        false => ACTION,
+    };
+    let of_once = match once >= 0.1 * ns {
+        true => format!(", {} of that to begin and end MPI", duration(once)),
+        false => String::new(),
+    };
     (ns > 0.0).then(|| Cause {
         kind: Kind::Mpi,
         title: Kind::Mpi.title().to_owned(),
         region: None,
         place: "the program".to_owned(),
         evidence: format!(
-            "{} of {} pass in MPI outside parallel regions{}",
+            "{} of {} pass in MPI outside parallel regions{of_once}{}",
             duration(ns),
             duration(main.wall_ns as f64),
             dearest(facts)
@@ -32,7 +46,7 @@ pub(crate) fn outside(input: &Input<'_>) -> Option<Cause> {
         measured: Cost::new(main.threads, ns, main.wall_ns as f64),
         predicted: None,
         region_share: (ns / (main.wall_ns as f64).max(1.0)).clamp(0.0, 1.0),
-        action: ACTION.to_owned(),
+        action: action.to_owned(),
     })
 }
 
@@ -50,14 +64,31 @@ pub(crate) fn inside(seen: &Seen<'_>, ns: f64) -> Option<Cause> {
     ))
 }
 
-/// The place with most of the time, in words.
+/// Time to begin and to end MPI.
+fn once_ns(facts: &MpiFacts) -> f64 {
+    let once = facts.calls.iter().filter(|one| is_once(&one.function));
+    once.map(|one| one.time_ns as f64).sum()
+}
+
+fn is_once(function: &str) -> bool {
+    BEGIN_AND_END.contains(&function)
+}
+
+/// The place with most of the time between, in words.
 fn dearest(facts: &MpiFacts) -> String {
-    let Some(most) = facts.calls.first() else {
+    let mut between = facts.calls.iter().filter(|one| !is_once(&one.function));
+    let Some(most) = between.next() else {
         return String::new();
     };
-    let part = most.time_ns as f64 / (facts.time_ns as f64).max(1.0);
+    let all = facts.time_ns as f64 - once_ns(facts);
+    let part = most.time_ns as f64 / all.max(1.0);
     format!(
-        ", of all time in MPI {} in {} at {} ({})",
+        ", of the {} {} in {} at {} ({})",
+        if once_ns(facts) > 0.0 {
+            "rest"
+        } else {
+            "time in MPI"
+        },
         percent(part),
         most.function,
         text::shorten(&most.name, 60),

@@ -64,7 +64,7 @@ pub use fathomp_trace::{
     stack::{StackOverflow, StackOwner},
     state::State,
 };
-pub use ranks::{HybridEfficiency, Late, OneRank, RankCalls, RankRow, Ranks, ranks};
+pub use ranks::{HybridEfficiency, Late, OneRank, RankCalls, RankCrowd, RankRow, Ranks, ranks};
 pub use sites::site_names;
 pub use time_alignment::{
     AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, TimeAlignment, axis,

@@ -9,7 +9,7 @@
 //! * MPI efficiency = mean o / T = load balance (mean o / max o) x communication (max o / T).
 
 use crate::facts::Analysis;
-use fathomp_trace::model::{Process, Recording};
+use fathomp_trace::model::{Machine, Process, Recording};
 use fathomp_trace::record::{Message, Record};
 use fathomp_trace::state::State;
 use fathomp_types::Ticks;
@@ -43,6 +43,8 @@ pub struct Ranks {
     pub calls: Vec<RankCalls>,
     /// The rank for which the others wait longest, if they do.
     pub late: Option<Late>,
+    /// Threads that share processors, if some do.
+    pub crowd: Option<RankCrowd>,
     /// Why it is not known what ranks wait for each other, if it is not: one sentence.
     pub unknown_waits: Option<String>,
 }
@@ -107,6 +109,19 @@ pub struct RankCalls {
     pub complete: bool,
 }
 
+/// More threads than processors for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RankCrowd {
+    /// The rank whose threads are bound to fewer processors; none if it is all ranks of a host.
+    pub rank: Option<u32>,
+    /// Where.
+    pub host: String,
+    /// Threads.
+    pub threads: u32,
+    /// Processors that they may use.
+    pub processors: u32,
+}
+
 /// A rank for which others wait.
 #[derive(Clone, Debug, Serialize)]
 pub struct Late {
@@ -134,6 +149,7 @@ pub fn ranks(mut all: Vec<OneRank<'_>>) -> Ranks {
     };
     Ranks {
         efficiency: efficiency(&rows, wall_ns),
+        crowd: crowd(&all),
         calls: calls(&all),
         ranks: rows,
         wall_ns,
@@ -231,6 +247,37 @@ fn efficiency(rows: &[RankRow], wall_ns: u64) -> HybridEfficiency {
     }
 }
 
+/// What a launcher that binds ranks does first (Open MPI gives a rank one core unless told
+/// otherwise), then ranks of a host that are too many together.
+fn crowd(all: &[OneRank<'_>]) -> Option<RankCrowd> {
+    let of = |one: &OneRank<'_>, rank, threads, processors| RankCrowd {
+        rank,
+        host: host(one).to_owned(),
+        threads,
+        processors,
+    };
+    let bound = all.iter().find_map(|one| {
+        let (threads, may_use) = (one.analysis.threads, machine(one).processors());
+        (may_use > 0 && threads > may_use).then(|| of(one, Some(one.number), threads, may_use))
+    });
+    if bound.is_some() {
+        return bound;
+    }
+    let mut hosts: BTreeMap<&str, (&OneRank<'_>, u32)> = BTreeMap::new();
+    for one in all {
+        let sum = hosts.entry(host(one)).or_insert((one, 0));
+        sum.1 = sum.1.saturating_add(one.analysis.threads);
+    }
+    hosts.into_values().find_map(|(one, threads)| {
+        let online = machine(one).cpus_online;
+        (online > 0 && threads > online).then(|| of(one, None, threads, online))
+    })
+}
+
+fn machine<'a>(one: &OneRank<'a>) -> &'a Machine {
+    &one.recording.meta.machine
+}
+
 fn calls(all: &[OneRank<'_>]) -> Vec<RankCalls> {
     let mut sums: BTreeMap<(&str, &str), RankCalls> = BTreeMap::new();
     for one in all {
@@ -318,7 +365,7 @@ fn meetings<'a>(all: &[OneRank<'a>]) -> Result<Vec<Meeting<'a>>, String> {
 }
 
 fn host<'a>(one: &OneRank<'a>) -> &'a str {
-    &one.recording.meta.machine.host
+    &machine(one).host
 }
 
 fn of_all(process: &Process) -> Vec<&Message> {

@@ -7,8 +7,8 @@ use crate::failure::{Failure, Outcome};
 use crate::{load, output};
 use fathomp_analysis::symbols::Symbols;
 use fathomp_analysis::{
-    Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, MpiFacts, OneRank, Problem,
-    ProcessRow, ProgramFacts, Region, ThreadRow, Times, WaitRow,
+    Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, MpiFacts, Problem, ProcessRow,
+    ProgramFacts, Region, ThreadRow, Times, WaitRow,
 };
 use fathomp_console::args::Seconds;
 use fathomp_predict::counts::Counted;
@@ -85,12 +85,7 @@ fn of_ranks(plan: &Regions, ranks: &[load::RankEvidence], console: Console) -> O
             ranks[0].directory.display()
         )));
     }
-    let all = ranks.iter().map(|one| OneRank {
-        number: one.number,
-        recording: &one.evidence.recording,
-        analysis: &one.evidence.analysis,
-    });
-    let all = fathomp_analysis::ranks(all.collect());
+    let all = load::together(ranks);
     let name = &ranks[0].evidence.analysis.program.name;
     console.result("fathomp.ranks", &all, || {
         text::ranks(name, &all, console.width())

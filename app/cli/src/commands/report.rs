@@ -7,7 +7,7 @@ use crate::load::Target;
 use crate::paging::{self, PagingFacts};
 use crate::progress::slowly;
 use crate::{load, output, sources, study};
-use fathomp_analysis::Analysis;
+use fathomp_analysis::{Analysis, RankRow, Ranks};
 use fathomp_bench::epcc::is_output;
 use fathomp_bench::summary::{OtherSource, summarise};
 use fathomp_diagnosis::Soundness;
@@ -88,7 +88,12 @@ pub(super) fn report(plan: &Report, console: Console) -> Outcome {
         machine,
         cores: plan.cores,
     };
-    let (recordings, paging) = with_paging(plan, &mut notes)?;
+    let ranks = ranks_in(plan, console)?;
+    let inputs = match &ranks {
+        Some(ranks) => vec![ranks.shown.1.clone()],
+        None => plan.inputs.clone(),
+    };
+    let (recordings, paging) = with_paging(&inputs, &mut notes)?;
     let analyses = slowly(console, "reading recordings", || {
         load::analyses(&recordings, target.machine.as_ref())
     })?;
@@ -111,6 +116,7 @@ pub(super) fn report(plan: &Report, console: Console) -> Outcome {
         advice: advice.as_ref(),
         sources: Some(&sources),
         analyses: &analyses,
+        ranks: ranks.as_ref().map(|ranks| (&ranks.all, ranks.shown.0)),
         prediction: prediction.as_ref().and_then(Predicted::threads),
         nodes: nodes.as_ref().and_then(Predicted::observed),
         machine: target.machine.as_ref(),
@@ -133,15 +139,42 @@ pub(super) fn report(plan: &Report, console: Console) -> Outcome {
     Ok(0)
 }
 
+/// All ranks of a program of MPI, and the one that is shown in detail: its number and recording.
+struct RanksShown {
+    all: Ranks,
+    shown: (u32, PathBuf),
+}
+
+/// The ranks whose recordings lie in the one input, if they do. Shown is the one that is outside MPI
+/// longest: the others wait for it.
+fn ranks_in(plan: &Report, console: Console) -> Result<Option<RanksShown>, Failure> {
+    let [input] = plan.inputs.as_slice() else {
+        return Ok(None);
+    };
+    let found = slowly(console, "reading recordings", || load::ranks(input))?;
+    Ok(found.map(|found| {
+        let all = load::together(&found);
+        let outside = |row: &&RankRow| row.wall_ns.saturating_sub(row.mpi_ns);
+        let longest = all.ranks.iter().max_by_key(outside);
+        let number = longest.map_or(0, |row| row.rank);
+        let shown = found.iter().find(|one| one.number == number);
+        let directory = shown.map_or_else(PathBuf::new, |one| one.directory.clone());
+        RanksShown {
+            all,
+            shown: (number, directory),
+        }
+    }))
+}
+
 /// The recordings of regions among the inputs, and the paging of the first that has any.
 /// A recording of a program without OpenMP has nothing but paging.
 fn with_paging(
-    plan: &Report,
+    inputs: &[PathBuf],
     notes: &mut Vec<String>,
 ) -> Result<(Vec<PathBuf>, Option<PagingFacts>), Failure> {
     let mut recordings = Vec::new();
     let mut shown = None;
-    for input in &plan.inputs {
+    for input in inputs {
         for recording in study::recordings_in(input)? {
             let is_there = paging::is_there(&recording);
             if is_there && shown.is_some() {

@@ -114,6 +114,14 @@ fn what_ranks_wait_for_each_other_is_told(mpi: &Mpi) {
             .collect();
         assert_eq!(peers, peer.into_iter().collect::<Vec<_>>(), "{call}");
     }
+    let page = run(directory.path(), "report rec -o all.html");
+    page.succeeded();
+    let page = fs::read_to_string(directory.path().join("all.html")).unwrap();
+    // On a machine with one processor both share that.
+    let first = ["Rank 1 comes last to ", "All ranks on "];
+    let is_told = first.iter().any(|words| page.contains(words));
+    assert!(page.contains("<h2>Ranks</h2>") && is_told);
+    assert!(page.contains("What follows is of rank 1"));
     let page = run(directory.path(), "report rec/rank.0 -o page.html");
     page.succeeded();
     let page = fs::read_to_string(directory.path().join("page.html")).unwrap();

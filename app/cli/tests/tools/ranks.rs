@@ -432,7 +432,7 @@ fn ranks_that_run_apart_have_recordings_of_their_own(mpi: &Mpi) {
     );
     run(directory.path(), "regions rec --threads").refused(1, "such as rec/rank.0");
     run(directory.path(), "predict rec").refused(1, "name one of them, such as rec/rank.0");
-    run(directory.path(), "report rec").refused(1, "a recording of each of 2 ranks");
+    run(directory.path(), "report rec rec/rank.0").refused(1, "a recording of each of 2 ranks");
     run(directory.path(), "regions rec/rank.1").succeeded();
 }
 

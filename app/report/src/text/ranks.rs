@@ -3,20 +3,25 @@
 use super::grid::Grid;
 use super::mpi::at_least;
 use super::{WIDTH_MIN, printable, wrapped};
-use crate::units::{NOTHING, bytes, duration, percent, plural, short_count};
-use fathomp_analysis::{Late, RankRow, Ranks};
+use crate::units::{NOTHING, bytes, duration, percent, short_count};
+use crate::view::ranks as view;
+use fathomp_analysis::{RankRow, Ranks};
 
 /// Places that are shown, and ranks.
 const PLACES_MAX: usize = 12;
 const RANKS_MAX: usize = 64;
-/// A rank that others wait for is named if that takes this part of the run.
-const WORTH: f64 = 0.03;
 
 /// A line on all ranks, a table of them, what they lose to whom, and where they call MPI.
 #[must_use]
 pub fn ranks(name: &str, all: &Ranks, width: usize) -> String {
     let width = width.max(WIDTH_MIN);
-    let mut text = wrapped(&headline(name, all), width, "");
+    let head = format!(
+        "{}: {}, {}",
+        printable(name),
+        view::headline(all),
+        duration(all.wall_ns as f64)
+    );
+    let mut text = wrapped(&head, width, "");
     text.push('\n');
     text.push_str(&table(all).render(width));
     text.push('\n');
@@ -30,42 +35,18 @@ pub fn ranks(name: &str, all: &Ranks, width: usize) -> String {
     text.push_str(&wrapped(&explanation, width, ""));
     text.push('\n');
     text.push_str(&wrapped(&efficiencies(all), width, ""));
-    if let Some(late) = &all.late
-        && late.waited_ns as f64 >= WORTH * all.wall_ns as f64
-    {
+    for sentence in view::crowded(all).into_iter().chain(view::waited_for(all)) {
         text.push('\n');
-        text.push_str(&wrapped(&waited_for(all, late), width, ""));
+        text.push_str(&wrapped(&printable(&sentence), width, ""));
     }
-    if let Some(why) = &all.unknown_waits {
-        text.push_str(&wrapped(
-            &format!("What ranks wait for each other is not known: {why}."),
-            width,
-            "",
-        ));
+    if let Some(sentence) = view::unknown(all) {
+        text.push_str(&wrapped(&printable(&sentence), width, ""));
     }
     if !all.calls.is_empty() {
         text.push('\n');
         text.push_str(&calls(all).render(width));
     }
     text
-}
-
-fn headline(name: &str, all: &Ranks) -> String {
-    let threads: Vec<u32> = all.ranks.iter().map(|one| one.threads).collect();
-    let (least, most) = (threads.iter().min(), threads.iter().max());
-    let each = match (least, most) {
-        (Some(least), Some(most)) if least == most => {
-            format!("{} each", plural((*least).into(), "thread"))
-        }
-        (Some(least), Some(most)) => format!("{least} to {most} threads"),
-        _ => "no threads".to_owned(),
-    };
-    format!(
-        "{}: {} with {each}, {}",
-        printable(name),
-        plural(all.ranks.len() as u64, "rank"),
-        duration(all.wall_ns as f64)
-    )
 }
 
 fn table(all: &Ranks) -> Grid {
@@ -115,19 +96,6 @@ fn efficiencies(all: &Ranks) -> String {
         percent(one.mpi_balance),
         percent(one.mpi_communication),
         percent(one.openmp)
-    )
-}
-
-fn waited_for(all: &Ranks, late: &Late) -> String {
-    let waited = late.waited_ns as f64;
-    format!(
-        "Rank {} comes last to {} of {} that need all ranks, and the others wait {} for it on the mean, {} of the run, most of that in {}: give it less work, or more threads.",
-        late.rank,
-        short_count(late.times),
-        plural(late.of, "call"),
-        duration(waited),
-        percent(waited / (all.wall_ns as f64).max(1.0)),
-        printable(&late.place)
     )
 }
 

@@ -16,6 +16,7 @@ mod environment;
 pub(crate) mod evaluation;
 mod listings;
 mod nodes;
+pub(crate) mod ranks;
 mod regions;
 pub(crate) mod runtimes;
 mod scaling;
@@ -62,6 +63,7 @@ pub(crate) struct Page {
     loops: Option<table::Table>,
     waits: Option<table::Table>,
     mpi: Option<table::Table>,
+    ranks: Option<ranks::AllRanks>,
     counters: Option<table::Table>,
     dsm: Option<dsm::Sharing>,
     nodes: Option<nodes::Nodes>,
@@ -185,6 +187,7 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         loops: main.and_then(listings::loops),
         waits: main.and_then(listings::waits),
         mpi: main.and_then(listings::mpi),
+        ranks: ranks::build(input.ranks.map(|(all, _)| all)),
         counters: main.and_then(listings::counters),
         dsm: main.and_then(dsm::build),
         nodes: nodes::build(input),
@@ -192,6 +195,14 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         brought,
         environment: environment::facts(input),
     };
+    if let Some((all, shown)) = input.ranks {
+        let first = ranks::sentences(all, shown).into_iter();
+        let first = first.map(|text| summary::Finding {
+            kind: "Ranks",
+            text,
+        });
+        page.summary.splice(0..0, first);
+    }
     page.title = format!("{} – fathomp", page.program);
     page.sections = sections(&page);
     (page, data)
@@ -251,6 +262,7 @@ fn sections(page: &Page) -> Vec<Link> {
     let own = [
         (true, "summary", "Summary"),
         (true, "trust", "Trust"),
+        (page.ranks.is_some(), "ranks", "Ranks"),
         (page.scaling.is_some(), "scaling", "Scaling"),
         (page.nodes.is_some(), "nodes", "Nodes"),
         (page.efficiencies.is_some(), "efficiencies", "Efficiencies"),

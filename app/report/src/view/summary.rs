@@ -108,7 +108,7 @@ fn cost(analysis: &Analysis) -> String {
     let others: Vec<String> = [
         (State::Ready, "without a processor"),
         (State::Blocked, "blocked"),
-        (State::Communication, "communicating with other nodes"),
+        (State::Communication, "communicating with other processes"),
         (State::Io, "in files"),
     ]
     .into_iter()

@@ -126,6 +126,27 @@ fn a_rank_that_ended_early_meets_the_others_until_then() {
 }
 
 #[test]
+fn threads_without_processors_of_their_own_are_told() {
+    let with = |online: u32, allowed: &[u32]| {
+        let mut one = rank(500_000);
+        one.meta.machine.cpus_online = online;
+        one.meta.machine.cpus_allowed = allowed.to_vec();
+        one.meta.threads = Some(2);
+        one
+    };
+    let crowd = together(&[with(8, &[0, 1]), with(8, &[2])]).crowd.unwrap();
+    assert_eq!(
+        (crowd.rank, crowd.threads, crowd.processors),
+        (Some(1), 2, 1)
+    );
+    let crowd = together(&[with(3, &[0, 1, 2]), with(3, &[0, 1, 2])])
+        .crowd
+        .unwrap();
+    assert_eq!((crowd.rank, crowd.threads, crowd.processors), (None, 4, 3));
+    assert_eq!(together(&[with(4, &[0, 1]), with(4, &[2, 3])]).crowd, None);
+}
+
+#[test]
 fn no_rank_is_nothing() {
     let found = ranks(Vec::new());
     assert_eq!((found.ranks.len(), found.wall_ns), (0, 0));
