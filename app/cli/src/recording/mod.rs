@@ -162,7 +162,8 @@ impl<'a> Prepared<'a> {
         let Subject {
             program, unpacked, ..
         } = request.subject;
-        if program.may_call_mpi() {
+        // What a rank is linked with may call MPI, too.
+        if request.conditions.beside_ranks || program.may_call_mpi() {
             plan.preload.push(unpacked.mpi.clone());
         }
         Ok(plan)

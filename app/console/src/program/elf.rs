@@ -128,6 +128,21 @@ pub(super) fn begins_mpi(path: &Path) -> bool {
     imports.unwrap_or(false)
 }
 
+/// Whether a program begins MPI, or is linked with a library of it, so that one of its own libraries
+/// may begin it; not if that cannot be told.
+pub(super) fn uses_mpi(path: &Path) -> bool {
+    let is_mpis = |name: &&[u8]| {
+        let prefixes: [&[u8]; 2] = [b"libmpi", b"libpmpi"];
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let linked = |path| {
+        let data = fs::read(path).ok()?;
+        let file = ElfFile64::<Endianness>::parse(&*data).ok()?;
+        Some(needed(&file, &data).ok()?.iter().any(is_mpis))
+    };
+    begins_mpi(path) || linked(path).unwrap_or(false)
+}
+
 /// Whether a program asks the loader for that library by its name; not if that cannot be told.
 pub(super) fn links(path: &Path, library: &Path) -> bool {
     let Ok(data) = fs::read(path) else {

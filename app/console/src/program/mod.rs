@@ -63,10 +63,8 @@ impl Program {
             None | Some(Suspicion::Script) => true,
             Some(Suspicion::OwnCopy) => false,
             Some(Suspicion::NotLinked) => {
-                let words = self.command.iter().skip(1);
-                words.map(Path::new).any(|word| {
-                    find::file(word).is_ok() && matches!(look_inside(word, SCRIPT_DEPTH), Ok(None))
-                })
+                let mut named = self.named();
+                named.any(|word| matches!(look_inside(word, SCRIPT_DEPTH), Ok(None)))
             }
         }
     }
@@ -89,8 +87,14 @@ impl Program {
     /// Whether it, or a program that its command line names as in `mpirun -n 4 ./solver`, may call
     /// MPI.
     pub fn may_call_mpi(&self) -> bool {
+        let script = self.suspicion == Some(Suspicion::Script);
+        script || elf::uses_mpi(&self.path) || self.named().any(elf::uses_mpi)
+    }
+
+    /// Programs that its command line names: words that are files which may be executed.
+    fn named(&self) -> impl Iterator<Item = &Path> {
         let words = self.command.iter().skip(1).map(Path::new);
-        self.may_use_mpi() || words.filter(|word| word.is_file()).any(elf::begins_mpi)
+        words.filter(|word| find::file(word).is_ok())
     }
 
     /// Whether it can run on several nodes: what to tell the user if only
