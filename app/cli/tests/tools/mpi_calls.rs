@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         what_ranks_wait_for_each_other_is_told(C),
         programs_without_openmp_are_recorded(C),
         ranks_below_one_recorder_are_one_recording(C),
+        calls_of_the_programs_libraries_are_told(C),
         calls_of_fortran_are_told(Fortran),
     ]
 }
@@ -97,7 +98,7 @@ fn what_ranks_wait_for_each_other_is_told(mpi: &Mpi) {
     assert!(place.starts_with("MPI_Allreduce at unequal.c:"), "{place}");
     let [waits, none] = [0, 1].map(|rank| found["ranks"][rank]["waiting_ns"].as_u64().unwrap());
     // Beside other programs rank 0 may be late once or twice, by more.
-    assert!(waits > none, "{found}");
+    assert!(waits > none && waits > 200_000_000, "{found}");
     let reduces = calls(&found["calls"], "MPI_Allreduce");
     assert_eq!(
         (&reduces["count"], &reduces["bytes"]),
@@ -169,6 +170,28 @@ fn ranks_below_one_recorder_are_one_recording(mpi: &Mpi) {
         50,
         "{found}"
     );
+}
+
+/// The program itself knows nothing of MPI.
+fn calls_of_the_programs_libraries_are_told(mpi: &Mpi) {
+    const MAIN: &str = "int steps(int, char **);\n\
+        int main(int count, char **words) { return steps(count, words); }";
+    let directory = tempfile::tempdir().unwrap();
+    let options = ["-fopenmp", "-g", "-fPIC", "-shared", "-Dmain=steps"];
+    let library = "libsteps.so";
+    compile_with(
+        mpi.compilers[0],
+        directory.path(),
+        library,
+        UNEQUAL,
+        &options,
+    );
+    let options = ["-L.", "-lsteps", "-Wl,-rpath,$ORIGIN"];
+    compile_with("gcc", directory.path(), "steps", MAIN, &options);
+    let line = "record --threads 1 -o rec -- ./steps";
+    mpi.run(directory.path(), 2, line).succeeded();
+    let found = told(directory.path(), "rec");
+    assert_eq!(calls(&found["calls"], "MPI_Allreduce")["count"], 50);
 }
 
 /// By `mpi` and by `mpi_f08`.
