@@ -252,6 +252,35 @@ pub struct Recorder {
     pub end: unsafe extern "C" fn(done: *const Done),
 }
 
+/// Defines the function of that name by which a library gives its [`Recorder`], made of functions
+/// `begins() -> u64` and `ends(&Done)`.
+#[macro_export]
+macro_rules! mpi_recorder {
+    ($name:ident, $begins:path, $ends:path) => {
+        static MPI_RECORDER: $crate::mpi::Recorder = $crate::mpi::Recorder { begin, end };
+
+        /// Gives the recorder to an interposer of the same version.
+        #[unsafe(no_mangle)]
+        extern "C" fn $name(version: u32) -> *const $crate::mpi::Recorder {
+            match version {
+                $crate::mpi::VERSION => &raw const MPI_RECORDER,
+                _ => std::ptr::null(),
+            }
+        }
+
+        extern "C" fn begin() -> u64 {
+            $begins()
+        }
+
+        unsafe extern "C" fn end(done: *const $crate::mpi::Done) {
+            // SAFETY: the interposer gives what it keeps during the call.
+            if let Some(done) = unsafe { done.as_ref() } {
+                $ends(done);
+            }
+        }
+    };
+}
+
 /// A call of MPI that is over.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

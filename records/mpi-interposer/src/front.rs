@@ -7,38 +7,13 @@
 use crate::layout::Layout;
 use crate::recorder;
 use fathomp_sys::call_site::call_site;
-use fathomp_sys::mpi::{Handles, behind, handles};
+use fathomp_sys::mpi::behind::{Behind, ERROR, Words};
+use fathomp_sys::mpi::{Handles, handles};
 use fathomp_sys::noting_call_site;
 use fathomp_types::mpi::{Done, NO_BYTES, NO_PEER};
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// Words that are passed on. Fewer are meant usually; what lies in the others' place, in
-/// registers or further up the stack, is passed on unseen.
-type Words = [usize; 13];
-
-/// One of MPI's functions, by one of its names.
-type Function = unsafe extern "C" fn(
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-) -> usize;
-
-/// What a function returns if there is none behind it: `MPI_ERR_OTHER` of several
-/// implementations, an error in all.
-const ERROR: usize = 16;
 
 /// How arguments are passed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,34 +28,22 @@ enum Language {
 
 /// A function by one of its names.
 struct Front {
-    name: &'static CStr,
+    behind: Behind,
     number: u32,
     layout: Layout,
     of_all: Option<u8>,
     language: Language,
-    found: AtomicPtr<c_void>,
 }
 
 impl Front {
     const fn new(name: &'static CStr, in_c: &str, language: Language) -> Self {
         Self {
-            name,
+            behind: Behind::new(name),
             number: fathomp_types::mpi::number(in_c),
             layout: crate::layout::of(in_c),
             of_all: crate::layout::of_all(in_c),
             language,
-            found: AtomicPtr::new(ptr::null_mut()),
         }
-    }
-
-    fn behind(&self) -> *mut c_void {
-        let known = self.found.load(Ordering::Relaxed);
-        if !known.is_null() {
-            return known;
-        }
-        let found = behind::find(self.name);
-        self.found.store(found, Ordering::Relaxed);
-        found
     }
 
     /// Calls the function behind with these words.
@@ -89,13 +52,9 @@ impl Front {
     /// As of the function behind.
     unsafe fn pass(&self, words: Words) -> usize {
         let call = call_site();
-        let address = self.behind();
-        if address.is_null() {
+        if self.behind.address().is_null() {
             return ERROR;
         }
-        // SAFETY: the address is that of a function, which takes its arguments where these words
-        // are passed.
-        let next = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
         let told = recorder::begins(|| Done {
             begin: 0,
             call,
@@ -107,9 +66,8 @@ impl Front {
             // SAFETY: likewise.
             waits_for_all: unsafe { self.waits_for_all(&words) },
         });
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m] = words;
         // SAFETY: promised by our caller.
-        let result = unsafe { next(a, b, c, d, e, f, g, h, i, j, k, l, m) };
+        let result = unsafe { self.behind.call(words) };
         if let Some(told) = told {
             told.ends();
         }
@@ -197,17 +155,12 @@ impl Front {
     /// # Safety
     /// The word is an argument that is a type.
     unsafe fn size_of_type(&self, kind: usize) -> Option<u64> {
-        static IN_C: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-        static IN_FORTRAN: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-        let (found, name) = match self.language {
-            Language::Fortran => (&IN_FORTRAN, c"pmpi_type_size_"),
-            _ => (&IN_C, c"PMPI_Type_size"),
+        static IN_C: Behind = Behind::new(c"PMPI_Type_size");
+        static IN_FORTRAN: Behind = Behind::new(c"pmpi_type_size_");
+        let address = match self.language {
+            Language::Fortran => IN_FORTRAN.address(),
+            Language::C | Language::CLarge => IN_C.address(),
         };
-        let mut address = found.load(Ordering::Relaxed);
-        if address.is_null() {
-            address = behind::find(name);
-            found.store(address, Ordering::Relaxed);
-        }
         if address.is_null() {
             return None;
         }

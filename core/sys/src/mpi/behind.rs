@@ -3,6 +3,81 @@
 use crate::dlsym_next;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Words that are passed on. Fewer are meant usually; what lies in the others' place, in
+/// registers or further up the stack, is passed on unseen.
+pub type Words = [usize; 13];
+
+/// One of MPI's functions, by one of its names.
+type Function = unsafe extern "C" fn(
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> usize;
+
+/// What a function returns if there is none behind it: `MPI_ERR_OTHER` of several
+/// implementations, an error in all.
+pub const ERROR: usize = 16;
+
+/// The function of a name, found at its first use.
+#[derive(Debug)]
+pub struct Behind {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Behind {
+    /// The function of that name.
+    #[must_use]
+    pub const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            found: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Where it is; null if there is none.
+    #[inline]
+    #[must_use]
+    pub fn address(&self) -> *mut c_void {
+        let known = self.found.load(Ordering::Relaxed);
+        if !known.is_null() {
+            return known;
+        }
+        let found = find(self.name);
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// Calls it with these words; [`ERROR`] if there is none.
+    ///
+    /// # Safety
+    /// As of the function, which takes its arguments where these words are passed.
+    #[inline]
+    pub unsafe fn call(&self, words: Words) -> usize {
+        let address = self.address();
+        if address.is_null() {
+            return ERROR;
+        }
+        // SAFETY: the address is that of a function of MPI: whatever its type, its arguments are
+        // integers and pointers.
+        let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m] = words;
+        // SAFETY: promised by our caller.
+        unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m) }
+    }
+}
 
 /// The function of that name in the libraries that come after ours; else the one that
 /// profilers call by a `P` more; else either of them in a library that only some other knows,

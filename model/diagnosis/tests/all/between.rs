@@ -1,8 +1,9 @@
 //! Serial code between short regions, which takes longer once other threads write what it reads.
 
+use crate::known;
 use fathomp_analysis::testing::{Script, Work};
 use fathomp_analysis::{Analysis, Options, State, analyse};
-use fathomp_diagnosis::{Cause, Input, Kind, diagnose};
+use fathomp_diagnosis::{Cause, Kind};
 
 const REGION: u64 = 0x1200;
 
@@ -17,17 +18,7 @@ fn by_turns(work: &[Work], serial_ns: u64, times: usize) -> Analysis {
 }
 
 fn causes(analyses: &[Analysis]) -> Vec<Cause> {
-    let main = analyses.last().expect("there is one");
-    diagnose(&Input {
-        analyses,
-        main,
-        prediction: None,
-        machine: None,
-        sharing: None,
-        asks: &[],
-        samples: None,
-    })
-    .causes
+    known::of(analyses).causes
 }
 
 fn cost(causes: &[Cause], kind: Kind) -> f64 {

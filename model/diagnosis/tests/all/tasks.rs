@@ -1,30 +1,12 @@
 //! Tasks that depend on each other, and constructs that one thread runs.
 
-use fathomp_analysis::testing::{Script, Work};
-use fathomp_analysis::{Analysis, Options, State, analyse};
-use fathomp_diagnosis::{Cause, Input, Kind, diagnose};
-
-fn regions(work: &[Work], times: usize) -> Analysis {
-    let mut script = Script::new(work.len() as u32);
-    script.serial(10_000);
-    for _ in 0..times {
-        script.region(0x1200, work);
-    }
-    analyse(&script.build(), &Options::default())
-}
+use crate::known::{self, regions};
+use fathomp_analysis::testing::Work;
+use fathomp_analysis::{Analysis, State};
+use fathomp_diagnosis::{Cause, Kind};
 
 fn causes(analyses: &[Analysis]) -> Vec<Cause> {
-    let main = analyses.last().expect("there is one");
-    diagnose(&Input {
-        analyses,
-        main,
-        prediction: None,
-        machine: None,
-        sharing: None,
-        asks: &[],
-        samples: None,
-    })
-    .causes
+    known::of(analyses).causes
 }
 
 /// Two threads of which one creates 40 tasks, so many of which wait for others; all of them take

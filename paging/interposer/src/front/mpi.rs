@@ -11,34 +11,7 @@ mod rank;
 
 use crate::engine::Call;
 use fathomp_paging::Activity;
-use fathomp_sys::mpi::behind;
-use std::ffi::{CStr, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// Words that are passed on. Fewer are meant usually; what lies in the others' place, in
-/// registers or further up the stack, is passed on unseen.
-type Words = [usize; 13];
-
-/// One of MPI's functions, by one of its names.
-type Function = unsafe extern "C" fn(
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-) -> usize;
-
-/// What a function returns if there is none behind it: `MPI_ERR_OTHER` of several
-/// implementations, an error in all.
-const ERROR: usize = 16;
+use fathomp_sys::mpi::behind::{Behind, ERROR, Words};
 
 /// When the rank of the process becomes known.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,31 +22,22 @@ enum Moment {
     Init,
 }
 
-/// Calls the function of that name with these words.
+/// Calls the function behind with these words.
 ///
 /// # Safety
 /// As of the function behind.
 unsafe fn pass(
     call: &Call,
-    (name, found): (&'static CStr, &AtomicPtr<c_void>),
+    behind: &Behind,
     (activity, moment): (Activity, Moment),
     words: Words,
 ) -> usize {
-    let mut address = found.load(Ordering::Relaxed);
-    if address.is_null() {
-        address = behind::find(name);
-        found.store(address, Ordering::Relaxed);
-    }
-    if address.is_null() {
+    if behind.address().is_null() {
         return ERROR;
     }
-    // SAFETY: the address is that of a function, which takes its arguments where these words
-    // are passed.
-    let next: Function = unsafe { super::macros::function(address) };
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m] = words;
     let stay = call.enter_sealed(activity);
     // SAFETY: promised by our caller.
-    let result = unsafe { next(a, b, c, d, e, f, g, h, i, j, k, l, m) };
+    let result = unsafe { behind.call(words) };
     stay.leave_with(crate::engine::Effect::NONE);
     if moment == Moment::Init {
         rank::find_out();
@@ -103,15 +67,15 @@ macro_rules! mpi {
                     a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize,
                     h: usize, i: usize, j: usize, k: usize, l: usize, m: usize,
                 ) -> usize {
-                    static FOUND: std::sync::atomic::AtomicPtr<std::ffi::c_void> =
-                        std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
+                    static BEHIND: fathomp_sys::mpi::behind::Behind =
+                        fathomp_sys::mpi::behind::Behind::new(call!(@text $text));
                     let how = (
                         fathomp_paging::Activity::$activity,
                         super::super::Moment::$moment,
                     );
                     let words = [a, b, c, d, e, f, g, h, i, j, k, l, m];
                     // SAFETY: promised by our caller.
-                    unsafe { super::super::pass(&CALL, (call!(@text $text), &FOUND), how, words) }
+                    unsafe { super::super::pass(&CALL, &BEHIND, how, words) }
                 }
             )+
         }
