@@ -110,7 +110,7 @@ pub struct Node {
     pages: Pages,
     slots: Slots,
     profile: Profile,
-    /// Whoever is told of what threads do.
+    /// Listeners to what threads do.
     observer: Option<Box<Observer>>,
     engine: Mutex<Engine>,
     /// Whoever holds it receives; what it received last.

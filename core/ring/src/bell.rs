@@ -1,4 +1,4 @@
-//! What calls whoever empties the rings of a live directory: a word of memory there that all its
+//! The bell wakes the drain of a live directory: a word of memory there that all its
 //! processes share.
 //!
 //! A look at rings now and then costs a program that has all processors more than it takes: a
@@ -39,7 +39,7 @@ impl Bell {
         &self.0.words()[0]
     }
 
-    /// Calls whoever listens. A system call only if nobody else has just called.
+    /// Wakes the listener. A system call only if nobody else has just called.
     pub fn ring(&self) {
         let word = self.word();
         let called =

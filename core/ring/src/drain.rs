@@ -43,7 +43,7 @@ pub fn ring_files(live: &Path, extension: &str) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// A live directory, as seen by who empties its rings.
+/// A live directory, as a drain sees it.
 #[derive(Debug)]
 pub struct LiveDirectory {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! All ranks of an MPI program together: who computes, who is in MPI, and who waits for whom.
+//! All ranks of an MPI program together: time computing, time in MPI, and waits for other ranks.
 //!
 //! Efficiencies are POP's for hybrid programs in their multiplicative form (Wylie, Gimenez, Kuehn:
 //! "Hybrid parallel efficiencies", POP Centre of Excellence): with T the time of the run, u the time
@@ -379,7 +379,8 @@ fn of_all(process: &Process) -> Vec<&Message> {
     calls
 }
 
-/// Tells each rank's waits and how often it was last, and who is waited for most.
+/// Fills in each rank's waits and how often it was last, and finds the rank that the others wait
+/// for most.
 fn waits(all: &[OneRank<'_>], meetings: &[Meeting<'_>], rows: &mut [RankRow]) -> Option<Late> {
     if meetings.is_empty() {
         return None;

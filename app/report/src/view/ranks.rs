@@ -53,7 +53,8 @@ pub(crate) fn crowded(all: &Ranks) -> Option<String> {
     })
 }
 
-/// Who is waited for, if that costs something and is not for want of processors: a sentence.
+/// A sentence that names the rank the others wait for, if the wait costs something and processors
+/// do not explain it.
 pub(crate) fn waited_for(all: &Ranks) -> Option<String> {
     let late: &Late = all.late.as_ref().filter(|_| all.crowd.is_none())?;
     let (waited, whole) = (late.waited_ns as f64, (all.wall_ns as f64).max(1.0));

@@ -27,7 +27,7 @@ pub(super) struct Work {
     pub(super) outgoing: Vec<u8>,
     /// Which pages of the message that is sent next were never touched here.
     pub(super) blank: Blank,
-    /// Whoever is told of what becomes of pages.
+    /// Listeners to changes of pages.
     pub(super) observer: Option<Box<PageObserver>>,
     /// The protocol is being started: all pages may still be touched.
     pub(super) starting: bool,

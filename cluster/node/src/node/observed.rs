@@ -25,7 +25,7 @@ const SAMPLE_NS: u64 = 10_000;
 const SAMPLES_PART: u64 = 10;
 
 impl Node {
-    /// Whoever is told, if somebody is.
+    /// The listeners, if there are any.
     #[inline]
     pub(super) fn observer(&self) -> Option<&Observer> {
         self.observer.as_deref()

@@ -1,7 +1,7 @@
-//! Who is told of what a node does.
+//! Listeners to what a node does.
 //!
 //! The node's hot paths tell one [`Observer`], and its engine, under its lock, one
-//! [`PageObserver`]; neither names those who listen:
+//! [`PageObserver`]; neither names a listener:
 //!
 //! * `accesses` records what the program accesses between synchronisations, as a `replay` of it
 //!   needs it: `touched` is what it did to a page, and `stopwatch` how long it computed;
@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The kernel may be about to use the program's memory.
 const NEVER: u64 = u64::MAX;
 
-/// Whoever is told of what threads of a node do.
+/// Listeners to what threads of a node do.
 pub(crate) struct Observer {
     /// Where accesses are recorded for a replay.
     pub(crate) stopwatch: Option<Stopwatch>,
@@ -71,7 +71,7 @@ impl Observer {
     }
 }
 
-/// Whoever is told of what becomes of pages; under the engine's lock.
+/// Listeners to changes of pages, called under the engine's lock.
 pub(crate) struct PageObserver {
     /// What watches what the program accesses.
     pub(crate) watch: Option<Watch>,
@@ -80,7 +80,7 @@ pub(crate) struct PageObserver {
 }
 
 impl PageObserver {
-    /// Those who want to be told; nothing if nobody does.
+    /// The listeners that were asked for; `None` if there are none.
     pub(crate) fn new(watch: Option<Watch>, races: bool) -> Option<Box<Self>> {
         (watch.is_some() || races).then(|| {
             Box::new(Self {

@@ -265,7 +265,7 @@ impl ThreadRecorder {
     /// own, and what it waits there for is the thread that runs the block.
     #[inline]
     fn wait_for_single(&self, frame: &[AtomicU64; frame::WORDS], begin: Ticks, ticks: u64) {
-        /// Who does anything in between takes longer.
+        /// A thread that does anything in between takes longer.
         const STRAIGHT_US: f64 = 2.0;
         let lost = self.own.single_lost.get();
         if lost != 0 {
