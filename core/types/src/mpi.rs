@@ -195,6 +195,12 @@ macro_rules! mpi_calls {
                 File_write_at_all_end file_write_at_all_end,
                 File_write_ordered_begin file_write_ordered_begin,
                 File_write_ordered_end file_write_ordered_end;
+            Communication Other:
+                Send_init send_init,
+                Bsend_init bsend_init,
+                Ssend_init ssend_init,
+                Rsend_init rsend_init,
+                Recv_init recv_init;
         }
     };
 }
@@ -235,29 +241,35 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 pub const SYMBOLS: [&CStr; 2] = [c"fathomp_mpi_recorder", c"fathomp_mpi_recorder_of_witness"];
 
 /// Version of [`Recorder`].
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Gives the recorder of that version; null if the process is not recorded or another version is
 /// known only.
 pub type Function = unsafe extern "C" fn(version: u32) -> *const Recorder;
 
-/// What a runtime that records does for the interposer of MPI. Both functions concern the calling
+/// What a runtime that records does for the interposer of MPI. All functions concern the calling
 /// thread, which runs the program's code, and allocate nothing but at a thread's first call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Recorder {
     /// The thread calls MPI; the time, or 0 if the thread is not recorded.
     pub begin: extern "C" fn() -> u64,
+    /// A message that the call sends, receives, or completes. Told before the call's end.
+    pub transfer: unsafe extern "C" fn(transfer: *const Transfer),
     /// That call is over.
     pub end: unsafe extern "C" fn(done: *const Done),
 }
 
 /// Defines the function of that name by which a library gives its [`Recorder`], made of functions
-/// `begins() -> u64` and `ends(&Done)`.
+/// `begins() -> u64`, `transfers(&Transfer)` and `ends(&Done)`.
 #[macro_export]
 macro_rules! mpi_recorder {
-    ($name:ident, $begins:path, $ends:path) => {
-        static MPI_RECORDER: $crate::mpi::Recorder = $crate::mpi::Recorder { begin, end };
+    ($name:ident, $begins:path, $transfers:path, $ends:path) => {
+        static MPI_RECORDER: $crate::mpi::Recorder = $crate::mpi::Recorder {
+            begin,
+            transfer,
+            end,
+        };
 
         /// Gives the recorder to an interposer of the same version.
         #[unsafe(no_mangle)]
@@ -270,6 +282,13 @@ macro_rules! mpi_recorder {
 
         extern "C" fn begin() -> u64 {
             $begins()
+        }
+
+        unsafe extern "C" fn transfer(transfer: *const $crate::mpi::Transfer) {
+            // SAFETY: the interposer gives what it keeps during the call.
+            if let Some(transfer) = unsafe { transfer.as_ref() } {
+                $transfers(transfer);
+            }
         }
 
         unsafe extern "C" fn end(done: *const $crate::mpi::Done) {
@@ -291,8 +310,11 @@ pub struct Done {
     pub call: usize,
     /// The function's number.
     pub function: u32,
-    /// The other rank, in the communicator; [`NO_PEER`] if there is none or any may be it.
+    /// The other rank or the root, in `MPI_COMM_WORLD`; [`NO_PEER`] if there is none, any may be
+    /// it, or the communicator is not known.
     pub peer: i32,
+    /// Of a collective call, the communicator; 0 if it is not known.
+    pub communicator: u32,
     /// All ranks of `MPI_COMM_WORLD` call it, and none is through before all have come.
     pub waits_for_all: bool,
     /// Bytes that the thread sends or, where it only receives, has room for; [`NO_BYTES`] if that
@@ -300,8 +322,64 @@ pub struct Done {
     pub bytes: u64,
 }
 
+/// What a thread does with a message.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransferKind {
+    /// It begins to send.
+    #[default]
+    SendPosted = 0,
+    /// It is ready to receive.
+    ReceivePosted = 1,
+    /// A send that another call began is over.
+    SendDone = 2,
+    /// A receive that another call began is over.
+    ReceiveDone = 3,
+}
+
+impl TransferKind {
+    /// The one of that number.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::SendPosted),
+            1 => Some(Self::ReceivePosted),
+            2 => Some(Self::SendDone),
+            3 => Some(Self::ReceiveDone),
+            _ => None,
+        }
+    }
+}
+
+/// One message of a call: what the thread does with it, which one it is, and to or from whom.
+///
+/// Of messages with the same communicator, sender, receiver and tag, the n-th that is sent is the
+/// n-th that is received (MPI 4.1, section 3.5).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transfer {
+    /// What is done.
+    pub kind: TransferKind,
+    /// The request by its number in the process, by which a later call completes the message; 0 if
+    /// this call does.
+    pub request: u32,
+    /// The other rank, in `MPI_COMM_WORLD`; [`NO_PEER`] if that is not known: any rank may send it,
+    /// or this is a message's end.
+    pub peer: i32,
+    /// The tag; [`NO_TAG`] likewise.
+    pub tag: i32,
+    /// The communicator: the same number at all its ranks, [`WORLD`] for `MPI_COMM_WORLD`.
+    pub communicator: u32,
+    /// Bytes that are sent, or that there is room for; [`NO_BYTES`] if that is not known.
+    pub bytes: u64,
+}
+
+/// See [`Transfer::communicator`].
+pub const WORLD: u32 = 1;
 /// See [`Done::peer`].
 pub const NO_PEER: i32 = -1;
+/// See [`Transfer::tag`].
+pub const NO_TAG: i32 = -1;
 /// See [`Done::bytes`].
 pub const NO_BYTES: u64 = u64::MAX;
 

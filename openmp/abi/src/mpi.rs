@@ -3,5 +3,6 @@
 fathomp_types::mpi_recorder!(
     fathomp_mpi_recorder,
     fathomp_omp::observer::mpi_begins,
+    fathomp_omp::observer::mpi_transfers,
     fathomp_omp::observer::mpi_ends
 );

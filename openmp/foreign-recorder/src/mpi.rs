@@ -3,5 +3,6 @@
 fathomp_types::mpi_recorder!(
     fathomp_mpi_recorder_of_witness,
     crate::seen::mpi_begins,
+    crate::seen::mpi_transfers,
     crate::seen::mpi_ends
 );

@@ -4,34 +4,25 @@
 //! whatever they mean. That is possible since all are integers and pointers. Fortran's functions
 //! have the same, by reference.
 
-use crate::layout::Layout;
+use crate::arguments::{Arguments, Language, world};
+use crate::communicators;
+use crate::layout::{Layout, Role};
 use crate::recorder;
+use crate::sizes;
+use crate::transfers::Messages;
 use fathomp_sys::call_site::call_site;
 use fathomp_sys::mpi::behind::{Behind, ERROR, Words};
-use fathomp_sys::mpi::{Handles, handles};
 use fathomp_sys::noting_call_site;
-use fathomp_types::mpi::{Done, NO_BYTES, NO_PEER};
-use std::ffi::{CStr, c_int, c_void};
-use std::ptr;
-use std::sync::OnceLock;
-
-/// How arguments are passed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Language {
-    /// By value, counts as `int`.
-    C,
-    /// By value, counts as `MPI_Count`.
-    CLarge,
-    /// By reference.
-    Fortran,
-}
+use fathomp_types::mpi::{Done, NO_BYTES, NO_PEER, WORLD};
+use std::ffi::CStr;
 
 /// A function by one of its names.
 struct Front {
     behind: Behind,
     number: u32,
     layout: Layout,
-    of_all: Option<u8>,
+    is_of_all: bool,
+    role: Role,
     language: Language,
 }
 
@@ -41,7 +32,8 @@ impl Front {
             behind: Behind::new(name),
             number: fathomp_types::mpi::number(in_c),
             layout: crate::layout::of(in_c),
-            of_all: crate::layout::of_all(in_c),
+            is_of_all: crate::layout::is_of_all(in_c),
+            role: crate::layout::role(in_c),
             language,
         }
     }
@@ -55,144 +47,83 @@ impl Front {
         if self.behind.address().is_null() {
             return ERROR;
         }
-        let told = recorder::begins(|| Done {
-            begin: 0,
-            call,
-            function: self.number,
-            // SAFETY: the program passes what the function expects.
-            peer: unsafe { self.peer(&words) },
-            // SAFETY: likewise.
-            bytes: unsafe { self.bytes(&words) }.unwrap_or(NO_BYTES),
-            // SAFETY: likewise.
-            waits_for_all: unsafe { self.waits_for_all(&words) },
-        });
-        // SAFETY: promised by our caller.
-        let result = unsafe { self.behind.call(words) };
-        if let Some(told) = told {
-            told.ends();
+        let mut arguments = Arguments {
+            words,
+            language: self.language,
+        };
+        // SAFETY: the program passes what the function expects.
+        let Some(call) = recorder::begins(|| unsafe { self.describe(&arguments, call) }) else {
+            // SAFETY: promised by our caller.
+            return unsafe { self.behind.call(words) };
+        };
+        // SAFETY: as above.
+        let mut messages =
+            unsafe { Messages::begin(self.role, &mut arguments, call.bytes(), &call) };
+        if let Some(messages) = &mut messages {
+            // SAFETY: as above; it stays here until the function is back.
+            unsafe { messages.ask_for_status(&mut arguments) };
         }
+        // SAFETY: promised by our caller; what was replaced is a place for a status.
+        let result = unsafe { self.behind.call(arguments.words) };
+        if let Some(messages) = &messages {
+            // SAFETY: as above.
+            unsafe { messages.end(&arguments, self.succeeded(result), &call) };
+        }
+        call.ends();
         result
     }
 
-    /// An argument that is an `int`, or Fortran's `INTEGER`.
-    ///
-    /// # Safety
-    /// The function has one of that number.
-    unsafe fn integer(&self, words: &Words, number: u8) -> c_int {
-        let word = words[usize::from(number)];
-        match self.language {
-            Language::C | Language::CLarge => word as c_int,
-            // SAFETY: Fortran passes the address of an integer.
-            Language::Fortran => unsafe { *ptr::with_exposed_provenance(word) },
-        }
+    /// What a function of C returns is an error. Fortran's say it elsewhere: there a program that
+    /// goes on after an error has asked for that.
+    fn succeeded(&self, result: usize) -> bool {
+        self.language == Language::Fortran || result as u32 == 0
     }
 
-    /// The rank that the call names; wildcards and `MPI_PROC_NULL` are negative.
-    ///
     /// # Safety
-    /// The words are the function's arguments.
-    unsafe fn peer(&self, words: &Words) -> i32 {
-        match self.layout.peer {
+    /// The arguments are the function's.
+    unsafe fn describe(&self, arguments: &Arguments, call: usize) -> Done {
+        let mut done = Done {
+            call,
+            function: self.number,
+            peer: NO_PEER,
             // SAFETY: promised by our caller.
-            Some(number) => unsafe { self.integer(words, number) }.max(NO_PEER),
-            None => NO_PEER,
-        }
-    }
-
-    /// Whether all ranks of `MPI_COMM_WORLD` wait for each other in it.
-    ///
-    /// # Safety
-    /// The words are the function's arguments.
-    unsafe fn waits_for_all(&self, words: &Words) -> bool {
-        static WORLD: OnceLock<Option<Handles>> = OnceLock::new();
-        let Some(number) = self.of_all else {
-            return false;
+            bytes: unsafe { self.bytes(arguments) }.unwrap_or(NO_BYTES),
+            ..Done::default()
         };
-        let Some(world) = *WORLD.get_or_init(handles) else {
-            return false;
+        let (Some(world), Some(number)) = (world(), self.layout.communicator) else {
+            return done;
         };
-        match self.language {
-            Language::Fortran => {
-                // SAFETY: promised by our caller.
-                let passed = unsafe { self.integer(words, number) };
-                passed == world.in_fortran
-            }
-            // An integer is the lower half of a word.
-            _ => {
-                let word = words[usize::from(number)];
-                word == world.in_c || word as u32 as usize == world.in_c
-            }
-        }
+        // SAFETY: promised by our caller.
+        let handle = unsafe { arguments.communicator(world, number) };
+        // SAFETY: promised by our caller.
+        let peer = self
+            .layout
+            .peer
+            .map(|peer| unsafe { arguments.integer(peer) });
+        communicators::with(handle, |communicator| {
+            done.communicator = communicator.number;
+            let in_world = peer.and_then(|peer| communicator.in_world(peer));
+            done.peer = in_world.unwrap_or(NO_PEER);
+        });
+        done.waits_for_all = self.is_of_all && done.communicator == WORLD;
+        done
     }
 
     /// How many bytes the call has to do with.
     ///
     /// # Safety
-    /// The words are the function's arguments.
-    unsafe fn bytes(&self, words: &Words) -> Option<u64> {
-        let (count, kind) = self.layout.elements?;
+    /// The arguments are the function's.
+    unsafe fn bytes(&self, arguments: &Arguments) -> Option<u64> {
+        let elements = self.layout.elements?;
         if let Some(buffer) = self.layout.in_place {
             // What stands for MPI_IN_PLACE in Fortran is an address that only MPI knows.
-            let buffer = words[usize::from(buffer)];
-            if self.language == Language::Fortran || buffer == 1 || buffer == usize::MAX {
+            let buffer = arguments.word(buffer);
+            if arguments.is_fortran() || buffer == 1 || buffer == usize::MAX {
                 return None;
             }
         }
-        let count = match self.language {
-            Language::CLarge => i64::try_from(words[usize::from(count)]).ok()?,
-            // SAFETY: promised by our caller.
-            _ => i64::from(unsafe { self.integer(words, count) }),
-        };
-        let count = u64::try_from(count).ok()?;
-        if count == 0 {
-            return Some(0);
-        }
-        // SAFETY: a type that MPI is going to use for these elements.
-        let size = unsafe { self.size_of_type(words[usize::from(kind)]) }?;
-        count.checked_mul(size)
-    }
-
-    /// # Safety
-    /// The word is an argument that is a type.
-    unsafe fn size_of_type(&self, kind: usize) -> Option<u64> {
-        static IN_C: Behind = Behind::new(c"PMPI_Type_size");
-        static IN_FORTRAN: Behind = Behind::new(c"pmpi_type_size_");
-        let address = match self.language {
-            Language::Fortran => IN_FORTRAN.address(),
-            Language::C | Language::CLarge => IN_C.address(),
-        };
-        if address.is_null() {
-            return None;
-        }
-        let mut size: c_int = 0;
-        match self.language {
-            Language::Fortran => {
-                let mut error: c_int = 0;
-                // SAFETY: MPI's function of this name has this type.
-                let ask = unsafe {
-                    std::mem::transmute::<
-                        *mut c_void,
-                        unsafe extern "C" fn(usize, *mut c_int, *mut c_int),
-                    >(address)
-                };
-                // SAFETY: the type is one that the program is about to use.
-                unsafe { ask(kind, &raw mut size, &raw mut error) };
-                (error == 0).then_some(())?;
-            }
-            _ => {
-                // SAFETY: MPI's function of this name has this type: a type is a word, if it is
-                // an integer its lower half.
-                let ask = unsafe {
-                    std::mem::transmute::<
-                        *mut c_void,
-                        unsafe extern "C" fn(usize, *mut c_int) -> c_int,
-                    >(address)
-                };
-                // SAFETY: the type is one that the program is about to use.
-                (unsafe { ask(kind, &raw mut size) } == 0).then_some(())?;
-            }
-        }
-        u64::try_from(size).ok()
+        // SAFETY: promised by our caller; elements that are sent or received now.
+        unsafe { sizes::of_elements(arguments, elements) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The recorder of this process, which the runtime or the foreign recorder gives.
 
-use fathomp_types::mpi::{Done, Function, Recorder, SYMBOLS, VERSION};
+use fathomp_types::mpi::{Done, Function, Recorder, SYMBOLS, Transfer, VERSION};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -66,6 +66,17 @@ pub(crate) fn begins(describe: impl FnOnce() -> Done) -> Option<Call> {
 }
 
 impl Call {
+    /// The bytes that it has to do with; [`fathomp_types::mpi::NO_BYTES`] if that is not known.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.done.bytes
+    }
+
+    /// One of its messages.
+    pub(crate) fn transfer(&self, transfer: &Transfer) {
+        // SAFETY: the recorder reads it during the call.
+        unsafe { (self.recorder.transfer)(transfer) };
+    }
+
     /// It is over.
     #[inline]
     pub(crate) fn ends(self) {

@@ -21,6 +21,8 @@ pub enum Record {
     Phase(Phase),
     /// The thread called MPI.
     Message(Message),
+    /// A message of the call of MPI that follows.
+    Transfer(Transfer),
 }
 
 impl Record {
@@ -34,6 +36,7 @@ impl Record {
             Self::Counters(one) => (one.since, one.at),
             Self::Phase(one) => (one.begin, one.end),
             Self::Message(one) => (one.begin, one.end),
+            Self::Transfer(one) => (one.at, one.at),
         }
     }
 
@@ -47,19 +50,21 @@ impl Record {
             Self::Counters(one) => one.site,
             Self::Phase(one) => one.site,
             Self::Message(one) => one.site,
+            Self::Transfer(_) => SiteId::SERIAL,
         }
     }
 
-    /// The same, to be numbered anew.
-    pub(crate) fn site_mut(&mut self) -> &mut SiteId {
-        match self {
+    /// The same, to be numbered anew; none if the record has no place of its own.
+    pub(crate) fn site_mut(&mut self) -> Option<&mut SiteId> {
+        Some(match self {
             Self::Instance(one) => &mut one.site,
             Self::Interval(one) => &mut one.site,
             Self::Loop(one) => &mut one.site,
             Self::Counters(one) => &mut one.site,
             Self::Phase(one) => &mut one.site,
             Self::Message(one) => &mut one.site,
-        }
+            Self::Transfer(_) => return None,
+        })
     }
 }
 
@@ -327,10 +332,23 @@ pub struct Message {
     /// Bytes that were sent or, where the function only receives, that there was room for, if
     /// that is known.
     pub bytes: Option<u64>,
-    /// The other rank, in the communicator, if there is one and it was named.
+    /// The other rank or the root, in `MPI_COMM_WORLD`, if there is one and it was named.
     pub peer: Option<u32>,
+    /// Of a collective call, the communicator, by a number that all its ranks use; 0 if it is not
+    /// known.
+    pub communicator: u32,
     /// All ranks of `MPI_COMM_WORLD` called it, and none was through before all had come.
     pub waits_for_all: bool,
+}
+
+/// A message that a call of MPI sends, receives or completes. Its record stands before that of the
+/// call, in the same thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// When this was told: before the call's end.
+    pub at: Ticks,
+    /// What was done, and with which message.
+    pub what: fathomp_types::mpi::Transfer,
 }
 
 /// Counters of one thread since its previous reading.

@@ -17,8 +17,8 @@ use fathomp_types::{InstanceId, SiteId, ThreadId, Ticks};
 mod message;
 mod words;
 
-use message::{MESSAGE, read_message};
-pub(crate) use message::{MESSAGE_WORDS, write_message};
+use message::{MESSAGE, TRANSFER, read_message, read_transfer};
+pub(crate) use message::{MESSAGE_WORDS, TRANSFER_WORDS, write_message, write_transfer};
 pub(crate) use words::{write_dry, write_words};
 
 const INSTANCE: u64 = 1;
@@ -385,6 +385,7 @@ pub(crate) fn write_record(sink: &mut impl Sink, record: &Record) {
         Record::Counters(reading) => write_counters(sink, reading),
         Record::Phase(phase) => write_phase(sink, phase),
         Record::Message(message) => write_message(sink, message),
+        Record::Transfer(transfer) => write_transfer(sink, transfer),
     }
 }
 
@@ -408,10 +409,8 @@ pub(crate) fn read(words: &[u64]) -> Result<(Entry, usize), Malformed> {
         LOOP => Entry::Record(Record::Loop(body.share()?)),
         COUNTERS => Entry::Record(Record::Counters(body.counters()?)),
         PHASE => Entry::Record(Record::Phase(body.phase()?)),
-        MESSAGE => {
-            let call = read_message(first, body.rest).ok_or(Malformed)?;
-            Entry::Record(Record::Message(call))
-        }
+        MESSAGE => Entry::Record(read_message(first, body.rest).ok_or(Malformed)?),
+        TRANSFER => Entry::Record(read_transfer(first, body.rest).ok_or(Malformed)?),
         WORDS => Entry::Words(body.words()?),
         DRY => Entry::Dry(body.dry()?),
         THREAD_BEGIN => Entry::ThreadBegin {

@@ -6,9 +6,11 @@
 //! start threads.
 
 pub mod behind;
+mod members;
 mod world;
 
-pub use world::{Handles, handles, world};
+pub use members::{from_fortran, members};
+pub use world::{World, world};
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;

@@ -1,7 +1,9 @@
-//! `MPI_COMM_WORLD` of the implementation that a program has loaded.
+//! The implementation of MPI that a program has loaded: its `MPI_COMM_WORLD`, and how its binary
+//! interface differs from others'.
 
 use super::behind::{find, find_anywhere};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
 
 /// `MPI_COMM_WORLD` of MPICH and its relatives.
 const WORLD_OF_MPICH: usize = 0x4400_0000;
@@ -12,15 +14,123 @@ const WORLD_OF_STANDARD: usize = 0x101;
 /// Words in the names of MPICH's relatives.
 const RELATIVES: [&[u8]; 3] = [b"MPICH", b"Intel", b"MVAPICH"];
 
-/// `MPI_COMM_WORLD` of the implementation that is loaded, if we know it.
+/// Implementations of MPI, by what programs pass and get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Implementation {
+    /// MPICH and its relatives: handles are integers.
+    Mpich,
+    /// Handles are addresses.
+    OpenMpi,
+    /// The standard's own binary interface.
+    Standard,
+}
+
+/// `MPI_COMM_WORLD` as programs pass it, and what else differs by implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    implementation: Implementation,
+    /// In C, a word.
+    pub in_c: usize,
+    /// In Fortran, an integer.
+    pub in_fortran: c_int,
+}
+
+impl World {
+    /// That of the implementation that is loaded, if we know it.
+    #[must_use]
+    pub fn of_this_process() -> Option<Self> {
+        let (implementation, in_c, in_fortran) = match find_implementation()? {
+            // Open MPI numbers its communicators from this one on.
+            (Implementation::OpenMpi, address) => (Implementation::OpenMpi, address, 0),
+            (other, handle) => (other, handle, handle as c_int),
+        };
+        Some(Self {
+            implementation,
+            in_c,
+            in_fortran,
+        })
+    }
+
+    /// Handles are integers in C, too, of which only the lower half of a word counts.
+    #[must_use]
+    pub const fn has_integers(self) -> bool {
+        matches!(self.implementation, Implementation::Mpich)
+    }
+
+    /// A handle as a function in C gets it, without what else may stand in its word.
+    #[must_use]
+    pub const fn handle(self, word: usize) -> usize {
+        match self.has_integers() {
+            true => word as u32 as usize,
+            false => word,
+        }
+    }
+
+    /// Whether a communicator in C is `MPI_COMM_NULL`.
+    #[must_use]
+    pub fn is_null(self, communicator: usize) -> bool {
+        match self.implementation {
+            Implementation::Mpich => communicator == 0x0400_0000,
+            Implementation::Standard => communicator == 0x100,
+            Implementation::OpenMpi => {
+                static NULL: OnceLock<usize> = OnceLock::new();
+                let null = NULL.get_or_init(|| find_symbol(c"ompi_mpi_comm_null").addr());
+                communicator == 0 || communicator == *null
+            }
+        }
+    }
+
+    /// `MPI_ANY_SOURCE`.
+    #[must_use]
+    pub const fn any_source(self) -> c_int {
+        match self.implementation {
+            Implementation::Mpich => -2,
+            Implementation::OpenMpi | Implementation::Standard => -1,
+        }
+    }
+
+    /// `MPI_STATUS_IGNORE` in C.
+    #[must_use]
+    pub const fn status_ignore(self) -> usize {
+        match self.implementation {
+            Implementation::Mpich => 1,
+            Implementation::OpenMpi | Implementation::Standard => 0,
+        }
+    }
+
+    /// Which integer of a status is the source; the tag is the next.
+    #[must_use]
+    pub const fn source_in_status(self) -> usize {
+        match self.implementation {
+            Implementation::Mpich => 2,
+            Implementation::OpenMpi | Implementation::Standard => 0,
+        }
+    }
+
+    /// Integers that a status has.
+    #[must_use]
+    pub const fn status_length(self) -> usize {
+        match self.implementation {
+            Implementation::Mpich => 5,
+            Implementation::OpenMpi => 6,
+            Implementation::Standard => 8,
+        }
+    }
+}
+
+/// `MPI_COMM_WORLD` in C of the implementation that is loaded, if we know it.
 #[must_use]
 pub fn world() -> Option<usize> {
+    find_implementation().map(|(_, in_c)| in_c)
+}
+
+fn find_implementation() -> Option<(Implementation, usize)> {
     let of_openmpi = find_symbol(c"ompi_mpi_comm_world");
     if !of_openmpi.is_null() {
-        return Some(of_openmpi.addr());
+        return Some((Implementation::OpenMpi, of_openmpi.addr()));
     }
     if !find_symbol(c"PMPI_Abi_get_version").is_null() && is_standard() {
-        return Some(WORLD_OF_STANDARD);
+        return Some((Implementation::Standard, WORLD_OF_STANDARD));
     }
     let address = find(c"PMPI_Get_library_version");
     if address.is_null() {
@@ -39,30 +149,7 @@ pub fn world() -> Option<usize> {
     let related = RELATIVES
         .iter()
         .any(|word| text.windows(word.len()).any(|part| part == *word));
-    (failed == 0 && related).then_some(WORLD_OF_MPICH)
-}
-
-/// `MPI_COMM_WORLD` as programs pass it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handles {
-    /// In C, a word.
-    pub in_c: usize,
-    /// In Fortran, an integer.
-    pub in_fortran: c_int,
-}
-
-/// Those of the implementation that is loaded, if we know it.
-#[must_use]
-pub fn handles() -> Option<Handles> {
-    let in_c = world()?;
-    let in_fortran = match in_c {
-        // MPICH's handles are integers in either language.
-        WORLD_OF_MPICH => WORLD_OF_MPICH as c_int,
-        WORLD_OF_STANDARD => WORLD_OF_STANDARD as c_int,
-        // Open MPI numbers its communicators from this one on.
-        _ => 0,
-    };
-    Some(Handles { in_c, in_fortran })
+    (failed == 0 && related).then_some((Implementation::Mpich, WORLD_OF_MPICH))
 }
 
 /// Whether the library that is loaded is the one of the standard's binary interface.

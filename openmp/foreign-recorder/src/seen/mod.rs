@@ -13,7 +13,7 @@ mod process;
 mod region;
 mod thread;
 
-pub(crate) use mpi::{mpi_begins, mpi_ends};
+pub(crate) use mpi::{mpi_begins, mpi_ends, mpi_transfers};
 pub(crate) use process::{lapse, unseen};
 pub(crate) use region::{Loop, Region};
 pub(crate) use thread::{Thread, thread};

@@ -43,7 +43,7 @@ pub(crate) use words::TaskEnd;
 pub use words::{Announced, Cancelled, Cancels, Divided, Severity};
 
 pub(crate) use recording::{fixed_loop, mutex_taken, one_more_part};
-pub use recording::{mpi_begins, mpi_ends, threads_set};
+pub use recording::{mpi_begins, mpi_ends, mpi_transfers, threads_set};
 pub(crate) use tool::{
     Before, adopts, call_region, call_task, call_team, doacross_posts, doacross_waited, end_is_due,
     group_begins, group_ends, league, look_at_end as looks_for_end, program_calls,

@@ -315,7 +315,11 @@ impl Stream {
                     self.sums.keep_reading(thread, joined);
                 }
             }
-            Record::Interval(_) | Record::Loop(_) | Record::Phase(_) | Record::Message(_) => {
+            Record::Interval(_)
+            | Record::Loop(_)
+            | Record::Phase(_)
+            | Record::Message(_)
+            | Record::Transfer(_) => {
                 let (begin, end) = record.span();
                 if room && budget.take_detail(length(begin, end), bytes) {
                     out.extend(raw);

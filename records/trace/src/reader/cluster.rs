@@ -80,7 +80,9 @@ fn add(to: &mut Process, known: &mut HashMap<Key, u32>, node: Process) {
     for mut thread in node.threads {
         thread.id = ThreadId(first.saturating_add(thread.id.0));
         for record in &mut thread.records {
-            renumber(record.site_mut());
+            if let Some(site) = record.site_mut() {
+                renumber(site);
+            }
         }
         to.threads.push(thread);
     }

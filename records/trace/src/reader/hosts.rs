@@ -68,6 +68,7 @@ impl Rule {
             Record::Interval(one) => (&mut one.begin, &mut one.end),
             Record::Loop(one) => (&mut one.begin, &mut one.end),
             Record::Message(one) => (&mut one.begin, &mut one.end),
+            Record::Transfer(one) => return self.moment(&mut one.at),
             Record::Counters(one) => (&mut one.since, &mut one.at),
             Record::Phase(one) => {
                 self.counts(&mut one.dsm);

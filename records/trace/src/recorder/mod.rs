@@ -323,6 +323,7 @@ impl Recorder {
             end,
             bytes: Some(done.bytes).filter(|bytes| *bytes != NO_BYTES),
             peer: u32::try_from(done.peer).ok(),
+            communicator: done.communicator,
             waits_for_all: done.waits_for_all,
         }
     }

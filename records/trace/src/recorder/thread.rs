@@ -15,7 +15,7 @@ use super::sampler::{Asleep, Sampler};
 use super::start::Start;
 use crate::dsm::{DsmCount, DsmCounts};
 use crate::layout::{frame, slot};
-use crate::record::{CounterReading, Interval, LoopShare, Message};
+use crate::record::{CounterReading, Interval, LoopShare, Message, Transfer};
 use crate::state::State;
 use crate::wire::{self, InstanceHead};
 use fathomp_regions::DryLoop;
@@ -23,6 +23,7 @@ use fathomp_ring::Word;
 use fathomp_ring::{Cursor, Ring};
 use fathomp_sys::clock::now;
 use fathomp_sys::{counters, float};
+use fathomp_types::mpi;
 use fathomp_types::{SiteId, ThreadId, Ticks};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -252,6 +253,17 @@ impl ThreadRecorder {
         self.wait_at(Some(site), State::Communication, begin, end);
         self.detail(wire::MESSAGE_WORDS, |record| {
             wire::write_message(record, message);
+        });
+    }
+
+    /// A message of a call of MPI, whose record follows.
+    pub fn transfer(&self, what: &mpi::Transfer) {
+        let transfer = Transfer {
+            at: now(),
+            what: *what,
+        };
+        self.detail(wire::TRANSFER_WORDS, |record| {
+            wire::write_transfer(record, &transfer);
         });
     }
 

@@ -1,7 +1,8 @@
 //! What is written is read again, and nothing else is believed.
 
 use super::*;
-use crate::record::Message;
+use crate::record::{Message, Transfer};
+use fathomp_types::mpi::{self, TransferKind};
 use proptest::prelude::*;
 
 prop_compose! {
@@ -103,14 +104,27 @@ fn other() -> impl Strategy<Value = Record> {
                 end,
                 bytes: (number % 3 > 0).then_some(number / 2),
                 peer: (number % 2 > 0).then_some(number as u32 / 2),
+                communicator: number as u32 % 7,
                 waits_for_all: number % 5 > 2,
+            });
+            let transfer = Record::Transfer(Transfer {
+                at: end,
+                what: mpi::Transfer {
+                    kind: TransferKind::from_number(kind % 4).unwrap_or_default(),
+                    request: number as u32,
+                    peer: number as i32 % 9 - 1,
+                    tag: number as i32 % 11 - 1,
+                    communicator: kind.into(),
+                    bytes: number,
+                },
             });
             prop_oneof![
                 Just(interval),
                 Just(share),
                 Just(reading),
                 Just(phase),
-                Just(message)
+                Just(message),
+                Just(transfer)
             ]
         },
     )

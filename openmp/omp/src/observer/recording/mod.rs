@@ -7,7 +7,7 @@ mod tasks;
 mod thread;
 
 pub(crate) use loops::{fixed_loop, left_loop, next};
-pub use mpi::{mpi_begins, mpi_ends};
+pub use mpi::{mpi_begins, mpi_ends, mpi_transfers};
 pub(crate) use tally::Tally;
 pub(crate) use tasks::{
     Sample, Timed, creates_tasks, depends, includes, leaves_task, loses_single, meanwhile,

@@ -6,7 +6,7 @@ use fathomp_sys::process::is_initial_thread;
 use fathomp_trace::now;
 use fathomp_trace::recorder::{Recorder, ThreadRecorder};
 use fathomp_types::Ticks;
-use fathomp_types::mpi::Done;
+use fathomp_types::mpi::{Done, Transfer};
 
 /// The calling thread's recorder. Programs may call MPI long before OpenMP, or without it: then
 /// their first thread becomes known here. Others that call MPI alone, as its own threads, stay
@@ -31,5 +31,12 @@ pub fn mpi_begins() -> u64 {
 pub fn mpi_ends(done: &Done) {
     if let Some((recorder, thread)) = thread() {
         thread.message(&recorder.message(done, Ticks(done.begin), now()));
+    }
+}
+
+/// A message of that call, before it is over.
+pub fn mpi_transfers(transfer: &Transfer) {
+    if let Some((_, thread)) = thread() {
+        thread.transfer(transfer);
     }
 }

@@ -1,0 +1,376 @@
+//! Messages between two ranks: what a call begins, and what it completes.
+
+use crate::arguments::{Arguments, world};
+use crate::communicators;
+use crate::layout::{Chosen, Completion, Ending, Role};
+use crate::recorder::Call;
+use crate::requests::{self, Underway};
+use crate::sizes;
+use fathomp_sys::mpi::World;
+use fathomp_types::mpi::{NO_BYTES, NO_PEER, NO_TAG, Transfer, TransferKind};
+use std::cell::RefCell;
+use std::ffi::c_int;
+
+/// Requests of one call that are looked at; of more it is not told when they are over.
+const REQUESTS_MAX: usize = 4096;
+/// Integers of a status of our own, more than any has.
+const STATUS_ROOM: usize = 16;
+
+/// A request that the call may complete.
+#[derive(Clone, Copy)]
+struct Candidate {
+    index: usize,
+    handle: usize,
+    underway: Underway,
+}
+
+thread_local! {
+    /// Requests of the call under way: kept, so that it grows a few times and no more.
+    static CANDIDATES: RefCell<Vec<Candidate>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A call of the program under way, whose messages are told.
+pub(crate) struct Messages {
+    role: Role,
+    world: World,
+    /// A status in place of one that the program does not want, which says who has sent.
+    status: [c_int; STATUS_ROOM],
+    /// Bytes that are sent or that there is room for.
+    bytes: u64,
+}
+
+impl Messages {
+    /// Looks at the arguments before the function is called; they may change with it.
+    ///
+    /// # Safety
+    /// `arguments` are those of a function with this role, as the standard demands them.
+    pub(crate) unsafe fn begin(
+        role: Role,
+        arguments: &mut Arguments,
+        bytes: u64,
+        call: &Call,
+    ) -> Option<Self> {
+        let world = world().filter(|_| role != Role::Other)?;
+        let one = Self {
+            role,
+            world,
+            status: [0; STATUS_ROOM],
+            bytes,
+        };
+        match role {
+            // SAFETY: promised by our caller, here and below.
+            Role::Complete(what) => unsafe { one.look_at(what, arguments) },
+            // SAFETY: likewise.
+            Role::Start => unsafe { one.start(arguments, 0, 0, call) },
+            Role::StartAll => {
+                // SAFETY: likewise.
+                let count = unsafe { arguments.integer(0) };
+                for index in 0..count_of(count) {
+                    // SAFETY: likewise.
+                    unsafe { one.start(arguments, 1, index, call) };
+                }
+            }
+            Role::FreeRequest => {
+                // SAFETY: likewise.
+                requests::free(one.key(arguments, unsafe { arguments.request_at(world, 0, 0) }));
+            }
+            Role::FreeCommunicator => {
+                // SAFETY: likewise.
+                communicators::freed(unsafe { arguments.communicator_at(world, 0) });
+            }
+            _ => {}
+        }
+        Some(one)
+    }
+
+    /// Where the function shall put a status that the program does not want but that says who has
+    /// sent: its argument is replaced.
+    ///
+    /// # Safety
+    /// As of [`Self::begin`]; the function is called while `self` stays where it is.
+    pub(crate) unsafe fn ask_for_status(&mut self, arguments: &mut Arguments) {
+        let number = match self.role {
+            Role::Receive(Ending::WithCall) => 6,
+            Role::Exchange { status, .. } => status,
+            Role::Complete(Completion {
+                count: None,
+                status,
+                ..
+            }) => status,
+            _ => return,
+        };
+        let is_unwanted = arguments.word(number) == self.world.status_ignore();
+        if !arguments.is_fortran() && is_unwanted {
+            arguments.words[usize::from(number)] = self.status.as_mut_ptr().expose_provenance();
+        }
+    }
+
+    /// The function is back: tells what it has begun and completed.
+    ///
+    /// # Safety
+    /// As of [`Self::begin`], with the arguments that the function got.
+    pub(crate) unsafe fn end(&self, arguments: &Arguments, succeeded: bool, call: &Call) {
+        if !succeeded {
+            return;
+        }
+        let world = self.world;
+        match self.role {
+            Role::Send(ending) => {
+                let kind = TransferKind::SendPosted;
+                // SAFETY: promised by our caller, here and below.
+                unsafe { self.posted(kind, ending, arguments, call) };
+            }
+            Role::Receive(ending) => {
+                let kind = TransferKind::ReceivePosted;
+                // SAFETY: likewise.
+                unsafe { self.posted(kind, ending, arguments, call) };
+            }
+            // SAFETY: likewise.
+            Role::Exchange { .. } => unsafe { self.exchanged(arguments, call) },
+            // SAFETY: likewise.
+            Role::Complete(what) => unsafe { self.completed(what, arguments, call) },
+            Role::MakeCommunicator { made, tag } => {
+                // SAFETY: likewise.
+                let parent = unsafe { arguments.communicator(world, 0) };
+                // SAFETY: likewise; the function has succeeded.
+                let handle = unsafe { arguments.communicator_at(world, made) };
+                // SAFETY: likewise.
+                let tag = tag.map(|tag| unsafe { arguments.integer(tag) });
+                // SAFETY: it was just made.
+                unsafe { communicators::made(parent, handle, tag) };
+            }
+            _ => {}
+        }
+    }
+
+    /// Requests of Open MPI are numbers in Fortran and addresses in C.
+    fn key(&self, arguments: &Arguments, handle: usize) -> usize {
+        let is_number = arguments.is_fortran() && !self.world.has_integers();
+        handle | usize::from(is_number) << (usize::BITS - 1)
+    }
+
+    /// # Safety
+    /// The function starts the request at that index.
+    unsafe fn start(&self, arguments: &Arguments, number: u8, index: usize, call: &Call) {
+        // SAFETY: promised by our caller.
+        let handle = unsafe { arguments.request_at(self.world, number, index) };
+        if let Some(transfer) = requests::start(self.key(arguments, handle)) {
+            call.transfer(&transfer);
+        }
+    }
+
+    /// # Safety
+    /// As of [`Self::end`].
+    unsafe fn posted(
+        &self,
+        kind: TransferKind,
+        ending: Ending,
+        arguments: &Arguments,
+        call: &Call,
+    ) {
+        // SAFETY: the roles say where these are.
+        let (peer, tag) = unsafe { (arguments.integer(3), arguments.integer(4)) };
+        // SAFETY: likewise.
+        let communicator = unsafe { arguments.communicator(self.world, 5) };
+        let status = match ending {
+            // SAFETY: likewise.
+            Ending::WithCall if kind == TransferKind::ReceivePosted => unsafe {
+                arguments.status(self.world, 6, 0)
+            },
+            _ => None,
+        };
+        let Some(mut transfer) = self.transfer(kind, (peer, tag), communicator, status) else {
+            return;
+        };
+        transfer.bytes = self.bytes;
+        if ending != Ending::WithCall {
+            // SAFETY: likewise.
+            let handle = unsafe { arguments.request_at(self.world, 6, 0) };
+            let is_persistent = ending == Ending::Persistent;
+            if !is_persistent {
+                transfer.request = requests::next_number();
+            }
+            let underway = Underway {
+                transfer,
+                communicator,
+                is_persistent,
+            };
+            requests::insert(self.key(arguments, handle), underway);
+        }
+        if ending != Ending::Persistent {
+            call.transfer(&transfer);
+        }
+    }
+
+    /// # Safety
+    /// As of [`Self::end`], of a function that exchanges.
+    unsafe fn exchanged(&self, arguments: &Arguments, call: &Call) {
+        let Role::Exchange {
+            sent_tag,
+            source,
+            tag,
+            communicator,
+            status,
+            elements,
+        } = self.role
+        else {
+            return;
+        };
+        // SAFETY: the role says where these are.
+        let integer = |number| unsafe { arguments.integer(number) };
+        // SAFETY: likewise.
+        let communicator = unsafe { arguments.communicator(self.world, communicator) };
+        let to = (integer(3), integer(sent_tag));
+        let sent = self.transfer(TransferKind::SendPosted, to, communicator, None);
+        if let Some(mut sent) = sent {
+            sent.bytes = self.bytes;
+            call.transfer(&sent);
+        }
+        // SAFETY: likewise.
+        let status = unsafe { arguments.status(self.world, status, 0) };
+        let from = (integer(source), integer(tag));
+        let received = self.transfer(TransferKind::ReceivePosted, from, communicator, status);
+        if let Some(mut received) = received {
+            // SAFETY: likewise.
+            let bytes = unsafe { sizes::of_elements(arguments, elements) };
+            received.bytes = bytes.unwrap_or(NO_BYTES);
+            call.transfer(&received);
+        }
+    }
+
+    /// A message; nothing if it goes nowhere or its communicator is not known.
+    fn transfer(
+        &self,
+        kind: TransferKind,
+        (peer, tag): (c_int, c_int),
+        communicator: usize,
+        status: Option<(c_int, c_int)>,
+    ) -> Option<Transfer> {
+        let from_any = kind == TransferKind::ReceivePosted && peer == self.world.any_source();
+        if peer < 0 && !from_any {
+            return None;
+        }
+        let (peer, tag) = match status {
+            Some((source, its_tag)) if from_any || tag < 0 => (source, its_tag),
+            _ => (peer, tag),
+        };
+        communicators::with(communicator, |communicator| Transfer {
+            kind,
+            request: 0,
+            peer: communicator.in_world(peer).unwrap_or(NO_PEER),
+            tag: tag.max(NO_TAG),
+            communicator: communicator.number,
+            bytes: NO_BYTES,
+        })
+    }
+
+    /// Notes which of the call's requests are under way.
+    ///
+    /// # Safety
+    /// As of [`Self::begin`].
+    unsafe fn look_at(&self, what: Completion, arguments: &Arguments) {
+        // SAFETY: the role says where it is.
+        let count = what
+            .count
+            .map_or(1, |count| count_of(unsafe { arguments.integer(count) }));
+        let is_certain = what.flag.is_none() && what.chosen.is_none();
+        candidates(|all| {
+            all.clear();
+            for index in 0..count {
+                // SAFETY: there are so many.
+                let handle = unsafe { arguments.request_at(self.world, what.requests, index) };
+                let handle = self.key(arguments, handle);
+                let Some(underway) = requests::find(handle) else {
+                    continue;
+                };
+                // Another thread may get the same handle before we hear that this is over.
+                if is_certain {
+                    requests::finish(handle, underway.transfer.request);
+                }
+                all.push(Candidate {
+                    index,
+                    handle,
+                    underway,
+                });
+            }
+        });
+    }
+
+    /// # Safety
+    /// As of [`Self::end`].
+    unsafe fn completed(&self, what: Completion, arguments: &Arguments, call: &Call) {
+        // SAFETY: the role says where it is.
+        let done = what
+            .flag
+            .is_none_or(|flag| unsafe { arguments.integer_at(flag, 0) } != 0);
+        if !done {
+            return;
+        }
+        // Fortran counts from 1.
+        let first = c_int::from(arguments.is_fortran());
+        candidates(|all| {
+            for one in all.iter() {
+                let place = match what.chosen {
+                    None => Some(one.index),
+                    Some(Chosen::One(number)) => {
+                        // SAFETY: likewise.
+                        let index = unsafe { arguments.integer_at(number, 0) } - first;
+                        (usize::try_from(index) == Ok(one.index)).then_some(0)
+                    }
+                    Some(Chosen::Some(count, indices)) => {
+                        // SAFETY: likewise.
+                        let count = count_of(unsafe { arguments.integer_at(count, 0) });
+                        (0..count).find(|at| {
+                            // SAFETY: there are so many.
+                            let index = unsafe { arguments.integer_at(indices, *at) } - first;
+                            usize::try_from(index) == Ok(one.index)
+                        })
+                    }
+                };
+                if let Some(place) = place {
+                    // SAFETY: there is a status of each that was completed.
+                    let status = unsafe { arguments.status(self.world, what.status, place) };
+                    self.over(one, status, call);
+                }
+            }
+        });
+    }
+
+    /// A message that another call began is over.
+    fn over(&self, one: &Candidate, status: Option<(c_int, c_int)>, call: &Call) {
+        let transfer = one.underway.transfer;
+        requests::finish(one.handle, transfer.request);
+        let is_send = transfer.kind == TransferKind::SendPosted;
+        let is_open = transfer.peer == NO_PEER || transfer.tag == NO_TAG;
+        let (peer, tag) = match status {
+            Some((source, tag)) if !is_send && is_open => {
+                let peer =
+                    communicators::with(one.underway.communicator, |all| all.in_world(source));
+                (peer.flatten().unwrap_or(NO_PEER), tag)
+            }
+            _ => (transfer.peer, transfer.tag),
+        };
+        call.transfer(&Transfer {
+            kind: match is_send {
+                true => TransferKind::SendDone,
+                false => TransferKind::ReceiveDone,
+            },
+            peer,
+            tag,
+            ..transfer
+        });
+    }
+}
+
+fn count_of(count: c_int) -> usize {
+    usize::try_from(count).unwrap_or(0).min(REQUESTS_MAX)
+}
+
+/// Works on this thread's candidates; not at all at the thread's very end.
+fn candidates(work: impl FnOnce(&mut Vec<Candidate>)) {
+    let _ = CANDIDATES.try_with(|all| {
+        if let Ok(mut all) = all.try_borrow_mut() {
+            work(&mut all);
+        }
+    });
+}
