@@ -3,7 +3,7 @@
 use crate::args::ThreadCount;
 use crate::failure::Failure;
 use crate::recording::rank;
-use fathomp_analysis::{Analysis, OneRank, Ranks};
+use fathomp_analysis::{Analysis, OneRank, RankSummary, Ranks};
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::Cluster;
@@ -12,6 +12,7 @@ use fathomp_predict::{Options, Outcome, PredictError, Question};
 use fathomp_trace::model::Recording;
 use fathomp_trace::reader;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A recording and the facts in it.
 pub(crate) struct Evidence {
@@ -43,38 +44,69 @@ pub(crate) fn open(path: &Path, machine: Option<&Machine>) -> Result<Evidence, F
     })
 }
 
-/// A rank's recording and the facts in it.
-pub(crate) struct RankEvidence {
-    pub(crate) number: u32,
-    pub(crate) directory: PathBuf,
-    pub(crate) evidence: Evidence,
+/// The ranks of a program of MPI, put together.
+pub(crate) struct AllRanks {
+    pub(crate) program: String,
+    pub(crate) together: Ranks,
+    /// Where each rank's recording is, by its number.
+    pub(crate) directories: Vec<(u32, PathBuf)>,
 }
 
-/// The ranks whose recordings lie in a directory; nothing if it is a recording itself, or holds none.
-pub(crate) fn ranks(directory: &Path) -> Result<Option<Vec<RankEvidence>>, Failure> {
-    let Some(found) = rank::all_of(directory) else {
+/// The ranks whose recordings lie in a directory; nothing if it is a recording itself, or holds
+/// none. Recordings are let go as soon as they are summed up: all of them together might not fit in
+/// memory.
+pub(crate) fn ranks(directory: &Path) -> Result<Option<AllRanks>, Failure> {
+    let Some(directories) = rank::all_of(directory) else {
         return Ok(None);
     };
-    let mut all = Vec::with_capacity(found.len());
-    for (number, directory) in found {
-        let evidence = open(&directory, None)?;
-        all.push(RankEvidence {
-            number,
-            directory,
-            evidence,
-        });
-    }
-    Ok(Some(all))
+    let summaries = in_parallel(&directories, |(number, directory)| {
+        let evidence = open(directory, None)?;
+        Ok::<_, Failure>(RankSummary::of(&OneRank {
+            number: *number,
+            recording: &evidence.recording,
+            analysis: &evidence.analysis,
+        }))
+    });
+    let summaries: Vec<RankSummary> = summaries.into_iter().collect::<Result<_, _>>()?;
+    Ok(Some(AllRanks {
+        program: summaries
+            .first()
+            .map_or_else(String::new, |one| one.name.clone()),
+        together: fathomp_analysis::ranks(summaries),
+        directories,
+    }))
 }
 
-/// Those ranks put together.
-pub(crate) fn together(ranks: &[RankEvidence]) -> Ranks {
-    let all = ranks.iter().map(|one| OneRank {
-        number: one.number,
-        recording: &one.evidence.recording,
-        analysis: &one.evidence.analysis,
+/// Does the work on all items, on as many threads as there are processors; results in order.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    /// Each holds an item's recording in memory.
+    const WORKERS_MAX: usize = 4;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = workers.min(WORKERS_MAX).min(items.len());
+    let next = AtomicUsize::new(0);
+    let work_on_some = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else {
+                return done;
+            };
+            done.push((index, work(item)));
+        }
+    };
+    let mut all = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work_on_some)).collect();
+        let mut all = work_on_some();
+        for other in others {
+            match other.join() {
+                Ok(done) => all.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
     });
-    fathomp_analysis::ranks(all.collect())
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Whether a recording can be read and has processes that used OpenMP.

@@ -64,7 +64,10 @@ pub use fathomp_trace::{
     stack::{StackOverflow, StackOwner},
     state::State,
 };
-pub use ranks::{HybridEfficiency, Late, OneRank, RankCalls, RankCrowd, RankRow, Ranks, ranks};
+pub use ranks::{
+    HostClock, HybridEfficiency, Late, OneRank, RankCalls, RankCrowd, RankLine, RankMessages,
+    RankPhase, RankRow, RankSummary, RankWait, Ranks, Stretch, WaitKind, ranks, states_of,
+};
 pub use sites::site_names;
 pub use time_alignment::{
     AxisClock, AxisCounts, AxisPhase, AxisSpan, AxisThread, TimeAlignment, axis,

@@ -31,6 +31,9 @@ pub(crate) fn calls(accounts: &[TimeAccount<'_>], sites: &Sites) -> Option<MpiFa
                         ..MpiCalls::default()
                     }
                 });
+                if process == 0 {
+                    row.sites.insert(call.site);
+                }
                 let ns = clock.span(call.end.since(call.begin)).0;
                 row.count = row.count.saturating_add(1);
                 row.time_ns = row.time_ns.saturating_add(ns);

@@ -70,7 +70,7 @@ impl<'a> Answer<'a> {
 }
 
 /// All ranks of an MPI program, of which each has a recording of its own.
-fn of_ranks(plan: &Regions, ranks: &[load::RankEvidence], console: Console) -> Outcome {
+fn of_ranks(plan: &Regions, ranks: &load::AllRanks, console: Console) -> Outcome {
     let one_alone = [
         (plan.threads, "--threads"),
         (plan.instances, "--instances"),
@@ -82,13 +82,12 @@ fn of_ranks(plan: &Regions, ranks: &[load::RankEvidence], console: Console) -> O
     if let Some((_, option)) = one_alone.iter().find(|(asked, _)| *asked) {
         return Err(Failure::new(format!(
             "{option} is about one recording: name that of one rank, such as {}",
-            ranks[0].directory.display()
+            ranks.directories[0].1.display()
         )));
     }
-    let all = load::together(ranks);
-    let name = &ranks[0].evidence.analysis.program.name;
-    console.result("fathomp.ranks", &all, || {
-        text::ranks(name, &all, console.width())
+    let all = &ranks.together;
+    console.result("fathomp.ranks", all, || {
+        text::ranks(&ranks.program, all, console.width())
     })?;
     Ok(0)
 }

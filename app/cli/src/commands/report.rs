@@ -153,12 +153,12 @@ fn ranks_in(plan: &Report, console: Console) -> Result<Option<RanksShown>, Failu
     };
     let found = slowly(console, "reading recordings", || load::ranks(input))?;
     Ok(found.map(|found| {
-        let all = load::together(&found);
+        let all = found.together;
         let outside = |row: &&RankRow| row.wall_ns.saturating_sub(row.mpi_ns);
         let longest = all.ranks.iter().max_by_key(outside);
         let number = longest.map_or(0, |row| row.rank);
-        let shown = found.iter().find(|one| one.number == number);
-        let directory = shown.map_or_else(PathBuf::new, |one| one.directory.clone());
+        let shown = found.directories.iter().find(|one| one.0 == number);
+        let directory = shown.map_or_else(PathBuf::new, |one| one.1.clone());
         RanksShown {
             all,
             shown: (number, directory),

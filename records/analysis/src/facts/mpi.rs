@@ -1,8 +1,9 @@
 //! What a program does in MPI.
 
 use super::Place;
+use fathomp_types::SiteId;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls of MPI, of all threads of the processes that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -38,6 +39,9 @@ pub struct MpiCalls {
     pub bytes: u64,
     /// How many these are.
     pub sized: u64,
-    /// Calls by the other rank that they named, in their communicator.
+    /// Calls by the other rank or the root that they named, in `MPI_COMM_WORLD`.
     pub peers: BTreeMap<u32, u64>,
+    /// The numbers of the place in the first process.
+    #[serde(skip)]
+    pub sites: BTreeSet<SiteId>,
 }

@@ -1,0 +1,256 @@
+//! What one rank told of MPI: its calls that wait for others, and its messages.
+
+use crate::facts::MpiFacts;
+use fathomp_trace::model::Process;
+use fathomp_trace::record::{Message, Record, Transfer};
+use fathomp_types::Ticks;
+use fathomp_types::mpi::{NAMES, NO_BYTES, NO_PEER, NO_TAG, TransferKind};
+use std::collections::HashMap;
+
+/// Where a program calls a function of MPI.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct CallPlace {
+    /// "MPI_Recv".
+    pub(super) function: &'static str,
+    /// Short name of the place.
+    pub(super) name: String,
+}
+
+/// A call that may wait for other ranks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) begin: Ticks,
+    pub(super) end: Ticks,
+    /// Index into [`Events::places`].
+    pub(super) place: usize,
+}
+
+/// Who waits for whom in a collective call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Pattern {
+    /// Every rank for the last.
+    All,
+    /// Every rank for the root.
+    FromRoot,
+    /// The root for the last.
+    ToRoot,
+}
+
+/// A collective call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collective {
+    pub(super) communicator: u32,
+    pub(super) function: u16,
+    pub(super) pattern: Pattern,
+    /// The root, in `MPI_COMM_WORLD`.
+    pub(super) root: Option<u32>,
+    /// Index into [`Events::calls`].
+    pub(super) call: usize,
+}
+
+/// A message that the rank sends or receives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Half {
+    pub(super) is_send: bool,
+    pub(super) communicator: u32,
+    /// The other rank and the tag; negative if they never became known.
+    pub(super) peer: i32,
+    pub(super) tag: i32,
+    pub(super) bytes: Option<u64>,
+    /// The call that began it, and the one that completed it: indices into [`Events::calls`].
+    pub(super) begun: usize,
+    pub(super) done: Option<usize>,
+}
+
+/// All of that, of one rank.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Events {
+    pub(super) places: Vec<CallPlace>,
+    pub(super) calls: Vec<Call>,
+    pub(super) collectives: Vec<Collective>,
+    /// In the order in which they were begun.
+    pub(super) halves: Vec<Half>,
+    /// It receives messages of which is not told which they are, or takes receives back.
+    pub(super) is_receiving_unseen: bool,
+}
+
+/// Functions by who waits for whom.
+const ALL: &[&str] = &[
+    "MPI_Barrier",
+    "MPI_Allreduce",
+    "MPI_Reduce_scatter",
+    "MPI_Reduce_scatter_block",
+    "MPI_Allgather",
+    "MPI_Allgatherv",
+    "MPI_Alltoall",
+    "MPI_Alltoallv",
+    "MPI_Alltoallw",
+];
+const FROM_ROOT: &[&str] = &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"];
+const TO_ROOT: &[&str] = &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"];
+/// Functions by which messages are received unseen.
+const UNSEEN: &[&str] = &["MPI_Cancel", "MPI_Mprobe", "MPI_Improbe"];
+
+/// The name of a function.
+pub(super) fn function(number: u16) -> &'static str {
+    NAMES.get(usize::from(number)).copied().unwrap_or("MPI")
+}
+
+impl Events {
+    /// Those of a process. `facts` are of the same.
+    pub(super) fn of(process: &Process, facts: Option<&MpiFacts>) -> Self {
+        let mut reading = Reading::new(facts);
+        for thread in &process.threads {
+            for record in &thread.records {
+                match record {
+                    Record::Transfer(transfer) => reading.waiting.push(*transfer),
+                    Record::Message(call) => reading.call(call),
+                    _ => {}
+                }
+            }
+            reading.waiting.clear();
+        }
+        reading.close()
+    }
+}
+
+/// A message's end: its request, the call, the peer and the tag.
+type End = (u32, usize, i32, i32);
+
+struct Reading {
+    events: Events,
+    /// Messages of the call that follows.
+    waiting: Vec<Transfer>,
+    /// The place of a site and a function.
+    places: HashMap<(u32, u16), usize>,
+    /// Names of sites, with their functions.
+    names: HashMap<(u32, &'static str), String>,
+    /// Messages by the requests that will complete them.
+    open: HashMap<u32, usize>,
+    ends: Vec<End>,
+}
+
+impl Reading {
+    fn new(facts: Option<&MpiFacts>) -> Self {
+        let mut names = HashMap::new();
+        for calls in facts.iter().flat_map(|facts| &facts.calls) {
+            let function = NAMES.iter().find(|name| **name == calls.function);
+            for site in &calls.sites {
+                if let Some(function) = function {
+                    names.insert((site.0, *function), calls.name.clone());
+                }
+            }
+        }
+        Self {
+            events: Events::default(),
+            waiting: Vec::new(),
+            places: HashMap::new(),
+            names,
+            open: HashMap::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    fn call(&mut self, call: &Message) {
+        let name = function(call.function);
+        self.events.is_receiving_unseen |= UNSEEN.contains(&name);
+        let patterns = [
+            (ALL, Pattern::All),
+            (FROM_ROOT, Pattern::FromRoot),
+            (TO_ROOT, Pattern::ToRoot),
+        ];
+        let pattern = patterns.iter().find(|(names, _)| names.contains(&name));
+        // Recordings of earlier versions name no communicator.
+        let communicator = match call.waits_for_all {
+            true => fathomp_types::mpi::WORLD,
+            false => call.communicator,
+        };
+        let pattern = pattern.filter(|_| communicator != 0);
+        if pattern.is_none() && self.waiting.is_empty() {
+            return;
+        }
+        let number = self.events.calls.len();
+        let place = self.place(call);
+        self.events.calls.push(Call {
+            begin: call.begin,
+            end: call.end,
+            place,
+        });
+        if let Some((_, pattern)) = pattern {
+            self.events.collectives.push(Collective {
+                communicator,
+                function: call.function,
+                pattern: *pattern,
+                root: call.peer,
+                call: number,
+            });
+        }
+        for transfer in std::mem::take(&mut self.waiting) {
+            self.message(&transfer, number);
+        }
+    }
+
+    fn place(&mut self, call: &Message) -> usize {
+        let key = (call.site.0, call.function);
+        if let Some(place) = self.places.get(&key) {
+            return *place;
+        }
+        let function = function(call.function);
+        let name = self.names.get(&(call.site.0, function));
+        let place = self.events.places.len();
+        self.events.places.push(CallPlace {
+            function,
+            name: name.cloned().unwrap_or_default(),
+        });
+        self.places.insert(key, place);
+        place
+    }
+
+    fn message(&mut self, transfer: &Transfer, call: usize) {
+        let what = &transfer.what;
+        let is_send = match what.kind {
+            TransferKind::SendPosted => true,
+            TransferKind::ReceivePosted => false,
+            TransferKind::SendDone | TransferKind::ReceiveDone => {
+                self.ends.push((what.request, call, what.peer, what.tag));
+                return;
+            }
+        };
+        let number = self.events.halves.len();
+        if what.request != 0 {
+            self.open.insert(what.request, number);
+        }
+        self.events.halves.push(Half {
+            is_send,
+            communicator: what.communicator,
+            peer: what.peer,
+            tag: what.tag,
+            bytes: Some(what.bytes).filter(|bytes| *bytes != NO_BYTES),
+            begun: call,
+            done: (what.request == 0).then_some(call),
+        });
+    }
+
+    fn close(mut self) -> Events {
+        let events = &mut self.events;
+        for (request, call, peer, tag) in self.ends {
+            let Some(half) = self.open.get(&request) else {
+                continue;
+            };
+            let half = &mut events.halves[*half];
+            half.done = Some(call);
+            if half.peer == NO_PEER {
+                half.peer = peer;
+            }
+            if half.tag == NO_TAG {
+                half.tag = tag;
+            }
+        }
+        let calls = &events.calls;
+        events.halves.sort_by_key(|half| calls[half.begun].begin);
+        events
+            .collectives
+            .sort_by_key(|collective| calls[collective.call].begin);
+        self.events
+    }
+}
