@@ -31,6 +31,7 @@ const SCRIPT_BEGIN: &str = concat!(
     include_str!("assets/plane.js"),
     include_str!("assets/timeline.js"),
     include_str!("assets/shades.js"),
+    include_str!("assets/ranks.js"),
     include_str!("assets/share.js"),
 );
 const SCRIPT_END: &str = concat!(include_str!("assets/start.js"), "})();\n");

@@ -4,9 +4,10 @@
 //! facts, fills in the section's template, and hands the section's script what it draws.
 
 pub use crate::chart::{Chart, Mark, Plot, plot};
+pub use crate::view::Fact;
+pub use crate::view::colours::LegendEntry;
 pub use crate::view::table::{Cell, Column, MeterBar, Row, Table};
 pub use crate::view::words::bound;
-pub use crate::view::{Fact, LegendEntry};
 
 use minijinja::Value;
 use minijinja::value::Serde;

@@ -309,7 +309,12 @@ fn write_thread<W: Write>(
     // Readings of counters are long; they must not push out all slices.
     let is_reading = |record: &&Record| matches!(record, Record::Counters(_));
     // What phases tell is in the sums of their regions, and calls of MPI are intervals as well.
-    let shown = |record: &&Record| !matches!(record, Record::Phase(_) | Record::Message(_));
+    let shown = |record: &&Record| {
+        !matches!(
+            record,
+            Record::Phase(_) | Record::Message(_) | Record::Transfer(_)
+        )
+    };
     let all = || thread.records.iter().filter(shown);
     let clock = &track.clock;
     let readings_max = (all().filter(is_reading).count() as u64).min(events.thread_max / 4);
@@ -352,7 +357,7 @@ fn write_thread<W: Write>(
                 }
                 counted_to = Some(one.at);
             }
-            Record::Phase(_) | Record::Message(_) => {}
+            Record::Phase(_) | Record::Message(_) | Record::Transfer(_) => {}
         }
     }
     if let Some(at) = counted_to {

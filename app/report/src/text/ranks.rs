@@ -25,7 +25,7 @@ pub fn ranks(name: &str, all: &Ranks, width: usize) -> String {
     text.push('\n');
     text.push_str(&table(all).render(width));
     text.push('\n');
-    let mut explanation = "Wall: between MPI_Init and MPI_Finalize. Regions: time with a parallel region. Compute: of the threads' time. MPI: the first thread's. Waits: of that, until the last rank had come to calls that need all. Last: how often it came last.".to_owned();
+    let mut explanation = "Wall: between MPI_Init and MPI_Finalize. Regions: time with a parallel region. Compute: of the threads' time. MPI: the first thread's. Waits: of that, for other ranks. Last: how often it came last to calls that need all.".to_owned();
     if all.ranks.len() > RANKS_MAX {
         explanation.push_str(&format!(
             " The {RANKS_MAX} ranks with most time outside MPI are shown, of {}; --json has all.",
@@ -35,11 +35,12 @@ pub fn ranks(name: &str, all: &Ranks, width: usize) -> String {
     text.push_str(&wrapped(&explanation, width, ""));
     text.push('\n');
     text.push_str(&wrapped(&efficiencies(all), width, ""));
-    for sentence in view::crowded(all).into_iter().chain(view::waited_for(all)) {
+    for sentence in view::causes(all) {
         text.push('\n');
         text.push_str(&wrapped(&printable(&sentence), width, ""));
     }
-    if let Some(sentence) = view::unknown(all) {
+    for sentence in view::unknown(all).into_iter().chain(view::clocks(all)) {
+        text.push('\n');
         text.push_str(&wrapped(&printable(&sentence), width, ""));
     }
     if !all.calls.is_empty() {

@@ -1,8 +1,9 @@
 //! What is under each row of the table of regions.
 
+use super::colours::{LegendEntry, legend, shown};
 use super::regions::{self, Outlook};
 use super::source::{Listing, Listings};
-use super::{Fact, LegendEntry, curves, words};
+use super::{Fact, curves, words};
 use crate::chart::{Chart, Segment, Stack, strips};
 use crate::{Input, units};
 use fathomp_analysis::{Analysis, Confidence, Region, SiteKind, State, ThreadShare};
@@ -49,7 +50,7 @@ pub(crate) fn chosen(analysis: &Analysis) -> Vec<usize> {
         .take_while(|index| {
             let fits = parts < PARTS_MAX;
             let region = &analysis.regions[*index];
-            parts += region.threads.len().min(THREADS_MAX) * regions::shown(&region.states).count();
+            parts += region.threads.len().min(THREADS_MAX) * shown(&region.states).count();
             fits
         })
         .collect()
@@ -138,7 +139,7 @@ fn detail(analysis: &Analysis, index: usize, region: &Region, outlook: Option<&O
         },
         name,
         sentences,
-        legend: regions::legend([&region.states]),
+        legend: legend([&region.states]),
         threads: threads(analysis, region),
         threads_caption: threads_caption(region),
         speedup: None,
@@ -170,7 +171,7 @@ fn threads(analysis: &Analysis, region: &Region) -> Option<Chart> {
                 Some(number) => format!("thread {number}"),
                 None => format!("thread {}", thread.thread),
             },
-            segments: regions::shown(&thread.states)
+            segments: shown(&thread.states)
                 .map(|(state, ns)| Segment {
                     class: state.name().to_owned(),
                     name: words::state(state).to_owned(),
@@ -201,7 +202,7 @@ fn threads_caption(region: &Region) -> String {
 /// Where the region's processor time goes, if much of it is not computing.
 fn losses(region: &Region) -> Option<String> {
     let total = region.states.total_ns().max(1) as f64;
-    let mut parts: Vec<(State, f64)> = regions::shown(&region.states)
+    let mut parts: Vec<(State, f64)> = shown(&region.states)
         .filter(|(state, _)| *state != State::Compute)
         .map(|(state, ns)| (state, ns as f64 / total))
         .filter(|(_, share)| *share >= 0.01)

@@ -1,7 +1,8 @@
 //! What sharing memory between nodes cost, per region and per thread.
 
+use super::colours::LegendEntry;
+use super::regions;
 use super::table::{Cell, Column, Row, Table};
-use super::{LegendEntry, regions};
 use crate::chart::{Chart, Segment, Stack, strips};
 use crate::units;
 use fathomp_analysis::{Analysis, Dsm, State, ThreadRow, Times};

@@ -6,6 +6,7 @@
 mod advice;
 pub(crate) mod bench;
 pub(crate) mod broken;
+pub(crate) mod colours;
 mod contents;
 mod curves;
 mod details;
@@ -34,6 +35,7 @@ pub(crate) use timeline::TimelineData;
 
 use crate::Input;
 use crate::units;
+use colours::LegendEntry;
 use fathomp_analysis::Analysis;
 use fathomp_diagnosis::{Diagnosis, Verdict};
 use minijinja::Value;
@@ -116,15 +118,6 @@ impl Fact {
     }
 }
 
-/// A colour and what it stands for.
-#[derive(Debug, Serialize)]
-pub struct LegendEntry {
-    /// The style's class of the colour.
-    pub class: &'static str,
-    /// What it stands for.
-    pub name: &'static str,
-}
-
 /// The page, and the data its script draws.
 pub(crate) fn build(input: &Input<'_>, verdict: &Verdict) -> (Page, TimelineData) {
     let Some(sentence) = &verdict.soundness.broken else {
@@ -149,6 +142,10 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         scaling::outlook(analysis, prediction, diagnosis)
     });
     let (timelines, mut data) = timeline::build(main);
+    let (ranks, pictures) = ranks::build(input.ranks.map(|(all, _)| all));
+    if let Some(pictures) = pictures {
+        data.sections.insert("ranks", pictures);
+    }
     let mut brought = Vec::new();
     for section in input.sections {
         let built = section.build();
@@ -168,7 +165,7 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         cards: summary::cards(main, prediction),
         trust: trust::build(input),
         states: main
-            .map(|analysis| regions::legend(analysis.regions.iter().map(|one| &one.states)))
+            .map(|analysis| colours::legend(analysis.regions.iter().map(|one| &one.states)))
             .unwrap_or_default(),
         regions: main.map(|analysis| regions::table(analysis, &outlook)),
         regions_note: main
@@ -187,7 +184,7 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         loops: main.and_then(listings::loops),
         waits: main.and_then(listings::waits),
         mpi: main.and_then(listings::mpi),
-        ranks: ranks::build(input.ranks.map(|(all, _)| all)),
+        ranks,
         counters: main.and_then(listings::counters),
         dsm: main.and_then(dsm::build),
         nodes: nodes::build(input),

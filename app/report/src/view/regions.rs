@@ -1,7 +1,8 @@
 //! The table of regions.
 
+use super::colours::shown;
 use super::table::{Cell, Column, MeterBar, Row, Table};
-use super::{LegendEntry, details, words};
+use super::{details, words};
 use crate::units;
 use fathomp_analysis::{Analysis, Region, SiteKind, State, Times};
 
@@ -198,24 +199,6 @@ pub(crate) fn class(state: State, serial: bool) -> &'static str {
     } else {
         state.name()
     }
-}
-
-pub(super) fn shown(times: &Times) -> impl Iterator<Item = (State, u64)> + '_ {
-    times.iter().filter(|(_, ns)| *ns > 0)
-}
-
-/// Colours of the states that occur in `times`.
-pub(crate) fn legend<'a>(times: impl IntoIterator<Item = &'a Times>) -> Vec<LegendEntry> {
-    let mut sum = Times::default();
-    for one in times {
-        sum += one;
-    }
-    shown(&sum)
-        .map(|(state, _)| LegendEntry {
-            class: state.name(),
-            name: words::state(state),
-        })
-        .collect()
 }
 
 /// What the table leaves out, as a sentence.

@@ -1,8 +1,9 @@
 //! Speedup and what limits it, over thread counts.
 
+use super::colours::LegendEntry;
 use super::regions::{self, Outlook};
 use super::table::{Cell, Column, Row, Table};
-use super::{LegendEntry, curves, words};
+use super::{curves, words};
 use crate::chart::{Chart, Segment, Stack, column_chart};
 use crate::{Input, units};
 use fathomp_analysis::Analysis;

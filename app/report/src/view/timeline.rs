@@ -1,6 +1,7 @@
 //! The timeline: what the script draws, in as few bytes as it needs.
 
-use super::{LegendEntry, regions, words};
+use super::colours::{LegendEntry, SERIAL_LEGEND, colour, colours, legend};
+use super::{regions, words};
 use crate::units;
 use fathomp_analysis::{Analysis, Segment, SiteKind, State, Times};
 use minijinja::Value;
@@ -70,8 +71,6 @@ impl Serialize for Cell {
 
 /// Regions with a name in the timeline; they are in order of time.
 const NAMES_MAX: usize = 2000;
-/// Index of the colour for computing outside regions, after all states.
-const SERIAL: usize = State::COUNT;
 
 /// The timeline of `main`, if it has one.
 pub(crate) fn build(main: Option<&Analysis>) -> (Vec<Heading>, TimelineData) {
@@ -87,15 +86,9 @@ pub(crate) fn build(main: Option<&Analysis>) -> (Vec<Heading>, TimelineData) {
             }
         }
     }
-    let mut legend = regions::legend([&used]);
-    legend.push(LegendEntry {
-        class: "serial",
-        name: "computing outside regions",
-    });
-    let mut states: Vec<&'static str> = State::ALL.iter().map(|state| state.name()).collect();
-    states.push("serial");
-    let mut names: Vec<&'static str> = State::ALL.into_iter().map(words::state).collect();
-    names.push("computing");
+    let mut legend = legend([&used]);
+    legend.push(SERIAL_LEGEND);
+    let (states, names) = colours();
     let several = analysis.processes.len() > 1;
     let drawing = Drawing {
         begin: timeline.begin_ns,
@@ -163,13 +156,7 @@ fn cell(analysis: &Analysis, segment: &Segment) -> Cell {
         .regions
         .get(segment.region)
         .is_some_and(|region| region.kind == SiteKind::Serial);
-    let colour = |state: State| {
-        if serial && state == State::Compute {
-            SERIAL
-        } else {
-            state as usize
-        }
-    };
+    let colour = |state: State| colour(state, serial);
     let percent = |share: f32| (share * 100.0).round().clamp(0.0, 100.0) as usize;
     let mix = if segment.mix.len() > 1 {
         segment
