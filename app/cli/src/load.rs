@@ -11,6 +11,7 @@ use fathomp_predict::validate::Priced;
 use fathomp_predict::{Options, Outcome, PredictError, Question};
 use fathomp_trace::model::Recording;
 use fathomp_trace::reader;
+use fathomp_trace::writer::META;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -74,6 +75,24 @@ pub(crate) fn ranks(directory: &Path) -> Result<Option<AllRanks>, Failure> {
             .map_or_else(String::new, |one| one.name.clone()),
         together: fathomp_analysis::ranks(summaries),
         directories,
+    }))
+}
+
+/// The same; the recording of a single rank, which lies in the directory itself, is one of one rank.
+pub(crate) fn ranks_or_one(directory: &Path) -> Result<Option<AllRanks>, Failure> {
+    if !directory.join(META).exists() {
+        return ranks(directory);
+    }
+    let evidence = open(directory, None)?;
+    let one = RankSummary::of(&OneRank {
+        number: 0,
+        recording: &evidence.recording,
+        analysis: &evidence.analysis,
+    });
+    Ok(Some(AllRanks {
+        program: one.name.clone(),
+        together: fathomp_analysis::ranks(vec![one]),
+        directories: vec![(0, directory.to_owned())],
     }))
 }
 

@@ -30,6 +30,7 @@ use fathomp_analysis::{Analysis, Ranks};
 use fathomp_diagnosis::{Diagnosis, Soundness, Verdict};
 use fathomp_predict::Prediction;
 use fathomp_predict::machine::Machine;
+use fathomp_predict::ranks::Split;
 use fathomp_predict::validate::Validated;
 use fathomp_regions::Regions;
 use fathomp_shared_lines::Findings;
@@ -47,6 +48,8 @@ pub struct Input<'a> {
     pub analyses: &'a [Analysis],
     /// All ranks of a program of MPI, and the number of the one whose recording is analysed.
     pub ranks: Option<(&'a Ranks, u32)>,
+    /// Times with other numbers of ranks and threads.
+    pub splits: &'a [Split],
     /// What is predicted from them.
     pub prediction: Option<&'a Prediction>,
     /// What the published models say of those on nodes.

@@ -3,6 +3,7 @@
 //! * [`threads`]: from recordings with a few thread counts to a [`Prediction`]: how the
 //!   program will scale on a machine, with intervals and in words.
 //! * [`published`]: from counts of page faults to speedup on a cluster, as published.
+//! * [`ranks`]: from runs with a few numbers of ranks and threads to others.
 //! * [`validate`]: all of these held against what was measured.
 //! * [`ask()`]: any of them, by one question.
 //!
@@ -16,6 +17,7 @@ pub mod machine;
 mod numeric;
 pub mod prices;
 pub mod published;
+pub mod ranks;
 mod recorded;
 pub mod threads;
 pub mod validate;

@@ -16,6 +16,11 @@ pub(crate) struct Study {
     /// each node, one number [default: 1].
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<ThreadList>,
+    /// Numbers of ranks of a program of MPI, e.g. 1,2,4: the command says by {ranks} where the number
+    /// goes, as in `-- mpirun -np {ranks} ./program`. What fits this machine is run with each number of
+    /// threads, the rest is predicted, and the best split of --cores is told.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) ranks: Option<ThreadList>,
     /// Runs at each number of threads; more make the intervals narrower [default: 1, and 5 to
     /// compare runtimes].
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -70,6 +75,14 @@ impl Study {
             return Some(
                 "several runtimes are compared by their times alone: leave --cores, --no-rehearsal, --sharing and --no-sharing out, or name one runtime",
             );
+        }
+        if self.ranks.is_some() {
+            let of_threads = self.sharing || self.no_sharing || self.no_rehearsal;
+            if self.on.are_asked_for() || self.runtime.0 != [RuntimeArg::Fathomp] || of_threads {
+                return Some(
+                    "with --ranks the command starts the ranks, on fathomp's runtime, and nothing else is looked at: leave --hosts, --runtime, --sharing, --no-sharing and --no-rehearsal out",
+                );
+            }
         }
         if !self.on.are_asked_for() {
             return (self.dsm != Protocol::Home).then_some(

@@ -27,6 +27,7 @@ mod sharing;
 mod study;
 mod study_end;
 mod study_hosts;
+mod study_ranks;
 mod versus;
 mod workload;
 

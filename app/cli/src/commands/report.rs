@@ -117,6 +117,7 @@ pub(super) fn report(plan: &Report, console: Console) -> Outcome {
         sources: Some(&sources),
         analyses: &analyses,
         ranks: ranks.as_ref().map(|ranks| (&ranks.all, ranks.shown.0)),
+        splits: &[],
         prediction: prediction.as_ref().and_then(Predicted::threads),
         nodes: nodes.as_ref().and_then(Predicted::observed),
         machine: target.machine.as_ref(),

@@ -26,6 +26,11 @@ pub(super) fn study(plan: &Plan, console: Console) -> Outcome {
     if let runtimes @ [_, _, ..] = &plan.runtime.0[..] {
         return as_launcher(super::versus::versus(plan, runtimes, &program, console));
     }
+    if let Some(ranks) = &plan.ranks {
+        return as_launcher(super::study_ranks::over_ranks(
+            plan, ranks, &program, console,
+        ));
+    }
     as_launcher(match Across::of(&plan.on)? {
         Some(across) => super::study_hosts::on_hosts(plan, &program, &across, console),
         None => carry_out(plan, &program, console),

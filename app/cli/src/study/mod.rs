@@ -12,12 +12,14 @@
 //!       stdin                    what the program was given to read, if piped
 //!       recordings/<T>-threads[-run-<R>]/        one recording a run
 //!       recordings/<T>-threads-again-<K>/        one that was disturbed, made once more
+//!       recordings/<N>-ranks-of-<T>-threads[-run-<R>]/  one of each rank, or of a single one
 //!       recordings/<N>-nodes-of-<T>-threads[-run-<R>]/  the same on hosts
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
 
 pub(crate) mod hosts;
 pub(crate) mod job;
+pub(crate) mod ranks;
 pub(crate) mod runtimes;
 pub(crate) mod team;
 pub(crate) mod versus;

@@ -25,6 +25,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         ranks_below_one_recorder_are_one_recording(C),
         calls_of_the_programs_libraries_are_told(C),
         calls_of_fortran_are_told(Fortran),
+        messages_are_matched_at_both_ends(C),
+        a_study_over_ranks_tells_the_best_split(C),
     ]
 }
 
@@ -240,4 +242,144 @@ end program
         let waits = &found["ranks"][0]["waiting_ns"];
         assert!(!waits.is_null(), "{module}: {found}");
     }
+}
+
+/// Rank 0 sends late, receives late by a persistent request, and is a late root; rank 1 sends late
+/// on a communicator of the program's own. Whoever waits names no rank and no tag where it may.
+const LATE: &str = r#"
+#include <mpi.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    int rank;
+    double sent[100] = {0}, received[100];
+    MPI_Comm half, other;
+    MPI_Request requests[2], persistent;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &half);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &other);
+    int own;
+    MPI_Comm_rank(other, &own);
+    for (int step = 0; step < 12; step++) {
+        if (rank == 0) {
+            usleep(10000);
+            MPI_Send(sent, 100, MPI_DOUBLE, 1, step, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(received, 100, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            usleep(10000);
+        }
+        MPI_Irecv(received, 100, MPI_DOUBLE, 1 - own, 3, other, &requests[0]);
+        MPI_Isend(sent, 100, MPI_DOUBLE, 1 - own, 3, other, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Barrier(half);
+    }
+    if (rank == 0)
+        MPI_Recv_init(received, 10, MPI_DOUBLE, 1, 9, MPI_COMM_WORLD, &persistent);
+    else
+        MPI_Ssend_init(sent, 10, MPI_DOUBLE, 0, 9, MPI_COMM_WORLD, &persistent);
+    for (int step = 0; step < 8; step++) {
+        usleep(rank == 0 ? 10000 : 0);
+        MPI_Start(&persistent);
+        MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&persistent);
+    usleep(rank == 0 ? 50000 : 0);
+    MPI_Bcast(sent, 100, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"#;
+
+fn messages_are_matched_at_both_ends(mpi: &Mpi) {
+    let directory = tempfile::tempdir().unwrap();
+    compile_with(mpi.compilers[0], directory.path(), "late", LATE, &["-g"]);
+    mpi.run(directory.path(), 2, "record -o rec -- ./late")
+        .succeeded();
+    let found = told(directory.path(), "rec");
+    let messages = found["messages"].as_array().unwrap();
+    let between: Vec<_> = messages
+        .iter()
+        .map(|one| ["from", "to", "count", "bytes"].map(|key| one[key].as_u64().unwrap()))
+        .collect();
+    assert_eq!(
+        between,
+        [[0, 1, 24, 24 * 800], [1, 0, 20, 12 * 800 + 8 * 80]],
+        "{found}"
+    );
+    // A rank that the machine holds up is late by more, seldom.
+    for (kind, place, rank, least_ms) in [
+        ("late_sender", "MPI_Recv", 1, 40),
+        ("late_sender", "MPI_Waitall", 0, 40),
+        ("late_receiver", "MPI_Wait", 1, 25),
+        ("late_root", "MPI_Bcast", 1, 20),
+    ] {
+        let waits = found["waits"].as_array().unwrap();
+        let is_it = |one: &&serde_json::Value| {
+            let at = one["place"].as_str().unwrap_or_default();
+            one["kind"] == kind && at.starts_with(&format!("{place} at late.c:"))
+        };
+        let one = waits.iter().find(is_it);
+        let one = one.unwrap_or_else(|| panic!("{kind} in {place}: {found}"));
+        assert_eq!(one["rank"], rank, "{one}");
+        assert!(
+            one["waited_ns"].as_u64() > Some(least_ms * 1_000_000),
+            "{one}"
+        );
+    }
+    let page = run(directory.path(), "report rec -o all.html");
+    page.succeeded();
+    let page = fs::read_to_string(directory.path().join("all.html")).unwrap();
+    for words in [
+        "Messages between ranks",
+        "late receiver",
+        "data-ranks=\"matrix\"",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+fn a_study_over_ranks_tells_the_best_split(mpi: &Mpi) {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ["-fopenmp", "-g"];
+    compile_with(
+        mpi.compilers[0],
+        directory.path(),
+        "unequal",
+        UNEQUAL,
+        &options,
+    );
+    let start = mpi.start.join(" ");
+    let refused = run(
+        directory.path(),
+        &format!("study --ranks 1,2 -- {start} -np 2 ./unequal"),
+    );
+    assert!(refused.code == Some(2) && refused.stderr.contains("{ranks}"));
+    let study = |options: &str| {
+        let line = format!("study {options} -- {start} -np {{ranks}} ./unequal");
+        run(directory.path(), &line)
+    };
+    let refused = study("--ranks 512 --threads 1");
+    assert!(refused.stderr.contains("fits"), "{refused:?}");
+    assert!(!directory.path().join("study").exists());
+    let ended = study("--ranks 1,2 --threads 1 --cores 4 --json");
+    ended.succeeded();
+    let answer: serde_json::Value = serde_json::from_str(&ended.text()).unwrap();
+    let splits = answer["splits"].as_array().unwrap();
+    let of = |ranks: u64, threads: u64| {
+        let is_it = |one: &&serde_json::Value| one["ranks"] == ranks && one["threads"] == threads;
+        splits.iter().find(is_it).expect("it was asked for")
+    };
+    assert!(of(1, 1)["measured_ns"].as_f64() > Some(0.0), "{answer}");
+    assert!(of(1, 4)["predicted"]["ns"].as_f64() > Some(0.0), "{answer}");
+    assert!(of(4, 1)["measured_ns"].is_null(), "{answer}");
+    let two = &of(2, 1)["measured_ns"];
+    let four = &of(4, 1)["predicted"];
+    // On a machine with one processor only one rank is run, and nothing says what MPI costs.
+    match two.is_null() {
+        true => assert!(of(4, 1)["unknown"].as_str().is_some(), "{answer}"),
+        // Rank 1 sleeps 25 times 20 ms, and nobody knows that rank 3 would sleep longer.
+        false => assert!(four["ns"].as_f64() > Some(2e8), "{answer}"),
+    }
+    let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+    assert!(page.contains("Time by numbers of ranks and threads"));
+    run(directory.path(), "report study -o again.html").succeeded();
 }

@@ -91,6 +91,16 @@ impl Program {
         script || elf::uses_mpi(&self.path) || self.named().any(elf::uses_mpi)
     }
 
+    /// Which word of its command line is the first program that uses MPI, as the last of `mpirun -n
+    /// 4 ./solver`; none if its launcher finds it in some other way.
+    pub fn program_of_mpi(&self) -> Option<usize> {
+        let words = self.command.iter().map(Path::new).enumerate().skip(1);
+        let mut files = words.filter(|(_, word)| find::file(word).is_ok());
+        files
+            .find(|(_, word)| elf::uses_mpi(word))
+            .map(|(index, _)| index)
+    }
+
     /// Programs that its command line names: words that are files which may be executed.
     fn named(&self) -> impl Iterator<Item = &Path> {
         let words = self.command.iter().skip(1).map(Path::new);

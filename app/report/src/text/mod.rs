@@ -14,6 +14,7 @@ pub(crate) mod scan;
 mod sdp;
 mod sharing;
 mod spark;
+pub mod splits;
 mod validation;
 
 pub use crate::units::{bytes, duration, percent, short_count};

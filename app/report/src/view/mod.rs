@@ -142,7 +142,7 @@ fn build_whole(input: &Input<'_>, diagnosis: &Diagnosis) -> (Page, TimelineData)
         scaling::outlook(analysis, prediction, diagnosis)
     });
     let (timelines, mut data) = timeline::build(main);
-    let (ranks, pictures) = ranks::build(input.ranks.map(|(all, _)| all));
+    let (ranks, pictures) = ranks::build(input.ranks.map(|(all, _)| all), input.splits);
     if let Some(pictures) = pictures {
         data.sections.insert("ranks", pictures);
     }

@@ -3,6 +3,7 @@
 mod answers;
 mod imbalance_evidence;
 mod peace;
+mod ranks;
 mod recovery;
 mod sdp;
 mod sdp_published;

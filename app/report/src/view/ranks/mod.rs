@@ -5,11 +5,13 @@ mod tables;
 mod words;
 
 use pictures::Pictures;
+pub(crate) use tables::cell;
 pub(crate) use words::{causes, clocks, headline, sentences, unknown};
 
 use super::colours::LegendEntry;
 use super::table::Table;
 use fathomp_analysis::Ranks;
+use fathomp_predict::ranks::Split;
 use minijinja::Value;
 use minijinja::value::Serde;
 use serde::Serialize;
@@ -18,6 +20,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(crate) struct AllRanks {
     note: String,
+    /// Times by numbers of ranks and threads, and what to say of them.
+    splits: Option<Table>,
     efficiencies: Table,
     table: Table,
     waits: Option<Table>,
@@ -29,7 +33,7 @@ pub(crate) struct AllRanks {
 }
 
 /// The section, and what its script draws.
-pub(crate) fn build(all: Option<&Ranks>) -> (Option<AllRanks>, Option<Value>) {
+pub(crate) fn build(all: Option<&Ranks>, splits: &[Split]) -> (Option<AllRanks>, Option<Value>) {
     let Some(all) = all else {
         return (None, None);
     };
@@ -37,6 +41,7 @@ pub(crate) fn build(all: Option<&Ranks>) -> (Option<AllRanks>, Option<Value>) {
     sentences.push("Between MPI_Init and MPI_Finalize. Efficiencies are POP's for hybrid programs: each is the product of those indented below it. A click on a heading sorts.".to_owned());
     let section = AllRanks {
         note: sentences.join(" "),
+        splits: (!splits.is_empty()).then(|| tables::splits(splits)),
         efficiencies: tables::efficiencies(&all.efficiency),
         table: tables::table(all),
         waits: (!all.waits.is_empty()).then(|| tables::waits(all)),

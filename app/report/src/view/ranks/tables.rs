@@ -1,10 +1,12 @@
 //! Tables of all ranks.
 
 use crate::text::at_least;
-use crate::units::{self, duration, percent};
+use crate::units::{self, NOTHING, duration, percent};
 use crate::view::table::{Cell, Column, Row, Table};
 use crate::view::words;
 use fathomp_analysis::{HybridEfficiency, RankRow, RankWait, Ranks, WaitKind};
+use fathomp_predict::ranks::Split;
+use std::collections::BTreeSet;
 
 /// Places that are shown, and letters of their names.
 const PLACES_MAX: usize = 200;
@@ -224,5 +226,66 @@ pub(super) fn waits(all: &Ranks) -> Table {
         ],
         rows: rows.collect(),
         sortable: true,
+    }
+}
+
+/// Times by numbers of ranks, in rows, and of threads, in columns.
+pub(super) fn splits(all: &[Split]) -> Table {
+    let threads: BTreeSet<u32> = all.iter().map(|one| one.threads).collect();
+    let ranks: BTreeSet<u32> = all.iter().map(|one| one.ranks).collect();
+    let shown = |one: &Split| {
+        let hint = match (one.measured_ns, one.predicted) {
+            (_, None) => one.unknown.clone().unwrap_or_default(),
+            (measured, Some(predicted)) => format!(
+                "{}predicted{} {} ({} to {})",
+                measured.map_or_else(String::new, |ns| format!("measured {}, ", duration(ns))),
+                if measured.is_some() {
+                    " from the others"
+                } else {
+                    ""
+                },
+                duration(predicted.ns),
+                duration(predicted.low_ns),
+                duration(predicted.high_ns)
+            ),
+        };
+        let time = one.time_ns().unwrap_or(f64::NAN);
+        Cell::number(time, cell(one)).hint(hint)
+    };
+    let row = |ranks: &u32| {
+        let times = threads.iter().map(|threads| {
+            let here = all
+                .iter()
+                .find(|one| (one.ranks, one.threads) == (*ranks, *threads));
+            here.map_or_else(Cell::nothing, shown)
+        });
+        let first = Cell::number((*ranks).into(), ranks.to_string());
+        Row {
+            id: String::new(),
+            cells: [first].into_iter().chain(times).collect(),
+        }
+    };
+    let mut columns = vec![Column::number("Ranks", "In MPI_COMM_WORLD")];
+    columns.extend(threads.iter().map(|threads| {
+        let title = units::plural((*threads).into(), "thread");
+        Column::number(title, "Threads of each rank")
+    }));
+    Table {
+        id: "rank-splits".to_owned(),
+        caption:
+            "Time by numbers of ranks and threads; ~ is predicted, and hovering shows the interval."
+                .to_owned(),
+        columns,
+        rows: ranks.iter().map(row).collect(),
+        sortable: true,
+    }
+}
+
+/// The time as measured, or as predicted.
+pub(crate) fn cell(one: &Split) -> String {
+    match (one.measured_ns, one.predicted) {
+        (Some(measured), _) => duration(measured),
+        (None, Some(predicted)) => format!("~{}", duration(predicted.ns)),
+        (None, None) => NOTHING.to_owned(),
     }
 }
