@@ -7,7 +7,7 @@ pub use crate::chart::{Chart, Mark, Plot, plot};
 pub use crate::view::Fact;
 pub use crate::view::colours::LegendEntry;
 pub use crate::view::table::{Cell, Column, MeterBar, Row, Table};
-pub use crate::view::words::bound;
+pub use fathomp_types::text::bound;
 
 use minijinja::Value;
 use minijinja::value::Serde;

@@ -57,6 +57,24 @@ pub fn sentence(text: &str) -> String {
     sentence
 }
 
+/// `text` with numbers bound to their units, so that no line breaks between.
+#[must_use]
+pub fn bound(text: &str) -> String {
+    const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB", "GiB"];
+    let mut bound = String::with_capacity(text.len());
+    let mut after_digit = false;
+    for word in text.split(' ') {
+        if !bound.is_empty() {
+            let bare = word.trim_end_matches(['.', ',', ';', ':', ')']);
+            let joins = after_digit && UNITS.contains(&bare);
+            bound.push(if joins { '\u{a0}' } else { ' ' });
+        }
+        bound.push_str(word);
+        after_digit = word.ends_with(|last: char| last.is_ascii_digit());
+    }
+    bound
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +104,13 @@ mod tests {
         assert_eq!(sentence("region a stops"), "Region a stops.");
         assert_eq!(sentence("Done."), "Done.");
         assert_eq!(sentence(""), "");
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        assert_eq!(
+            bound("it took 1.2 s, 30 % more. s"),
+            "it took 1.2\u{a0}s, 30\u{a0}% more. s"
+        );
     }
 }

@@ -8,6 +8,8 @@ use crate::progress::Progress;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::{Cluster as Prices, Ends, Priced, Synchronisation};
+use fathomp_report::text::Grid;
+use fathomp_types::text::NO_TERMINAL;
 use std::fmt::Write as _;
 
 pub(super) fn calibrate(plan: &Calibrate, console: Console) -> Outcome {
@@ -91,32 +93,30 @@ fn table(machine: &Machine) -> Result<String, std::fmt::Error> {
             cache.shared_by
         )?;
     }
-    writeln!(
-        text,
-        "\n{:>7} {:>12} {:>10} {:>10} {:>8} {:>10}",
-        "threads", "fork/join", "barrier", "chunk", "lock", "copy"
-    )?;
-    writeln!(
-        text,
-        "{:>7} {:>12} {:>10} {:>10} {:>8} {:>10}",
-        "", "ns", "ns", "ns", "ns", "GB/s"
-    )?;
-    for row in &machine.constructs {
-        let copy = machine.bandwidth.iter().find(|b| b.threads == row.threads);
-        writeln!(
-            text,
-            "{:>7} {:>12.1} {:>10.1} {:>10.1} {:>8.1} {:>10}",
-            row.threads,
-            row.fork_join_ns,
-            row.barrier_ns,
-            row.dynamic_chunk_ns,
-            row.lock_ns,
-            copy.map_or_else(
-                || "-".to_owned(),
-                |b| format!("{:.1}", b.bytes_per_s * 1e-9)
-            ),
-        )?;
+    text.push('\n');
+    let mut grid = Grid::new("threads");
+    for title in [
+        "fork/join ns",
+        "barrier ns",
+        "chunk ns",
+        "lock ns",
+        "copy GB/s",
+    ] {
+        grid = grid.column(title, 0);
     }
+    for row in &machine.constructs {
+        let mut copies = machine.bandwidth.iter();
+        let copy = copies.find(|copy| copy.threads == row.threads);
+        let [fork_join_ns, barrier_ns] = [row.fork_join_ns, row.barrier_ns];
+        let ns = [fork_join_ns, barrier_ns, row.dynamic_chunk_ns, row.lock_ns];
+        let mut cells = ns.map(|ns| format!("{ns:.1}")).to_vec();
+        cells.push(copy.map_or_else(
+            || "-".to_owned(),
+            |copy| format!("{:.1}", copy.bytes_per_s * 1e-9),
+        ));
+        grid.row(row.threads.to_string(), cells);
+    }
+    text += &grid.render(NO_TERMINAL);
     if let Some(contended) = &machine.contention {
         writeln!(
             text,
@@ -191,11 +191,9 @@ fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
         let ends = measured.prices_us.get(key).map(within).unwrap_or_default();
         writeln!(text, "{name:>20} {value:>10.1} us   {ends}")?;
     }
-    writeln!(
-        text,
-        "\n{:>7} {:>10} {:>17}\n{:>7} {:>10} {:>17}",
-        "nodes", "barrier", "half-full diff", "", "us", "us"
-    )?;
+    text.push('\n');
+    let grid = Grid::new("nodes").column("barrier us", 0);
+    let mut grid = grid.column("half-full diff us", 0);
     let below = |price: &Priced| price.median <= 0.0 && price.interval[0] < 0.0;
     let half = |row: &Synchronisation| row.crowd?.half_diff_us;
     for row in &measured.synchronisation {
@@ -205,8 +203,12 @@ fn prices(cluster: &Prices) -> Result<String, std::fmt::Error> {
             None => "-".to_owned(),
         };
         let barrier_us = row.barrier_us.median;
-        writeln!(text, "{:>7} {barrier_us:>10.1} {diff:>17}", row.nodes)?;
+        grid.row(
+            row.nodes.to_string(),
+            vec![format!("{barrier_us:.1}"), diff],
+        );
     }
+    text += &grid.render(NO_TERMINAL);
     let mut halves = measured.synchronisation.iter().filter_map(half);
     if halves.any(|price| below(&price)) {
         text += "* Less than the times around it scatter by: it cannot be told from nothing.\n";

@@ -12,6 +12,8 @@ use crate::teams;
 use fathomp_core_arbiter::policy::PROGRAMS_MAX;
 use fathomp_launch::names::NODES;
 use fathomp_launch::{asks_for_nodes, of_this_process};
+use fathomp_report::text::Grid;
+use fathomp_types::text::NO_TERMINAL;
 use fathomp_types::{Ending, units};
 use nix::sys::signal::Signal;
 use serde::Serialize;
@@ -327,27 +329,29 @@ fn table(comparison: &Comparison) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name} alone: {} s", number(alone));
     }
-    let _ = writeln!(
-        text,
-        "\n{:<9}{:>24}{:>28}{:>24}{:>24}{:>24}",
-        "strategy", "together s", "programs per hour", "slowdown", "STP", "over plain"
-    );
+    text.push('\n');
+    let mut grid = Grid::new("strategy");
+    for title in [
+        "together s",
+        "programs per hour",
+        "slowdown",
+        "STP",
+        "over plain",
+    ] {
+        grid = grid.column(title, 0);
+    }
     for one in &comparison.strategies {
-        let per_hour = format!(
-            "{:.0} [{:.0}, {:.0}]",
-            one.per_hour.value, one.per_hour.interval.low, one.per_hour.interval.high
-        );
-        let _ = writeln!(
-            text,
-            "{:<9}{:>24}{:>28}{:>24}{:>24}{:>24}",
+        let per_hour = &one.per_hour;
+        let [low, high] = [per_hour.interval.low, per_hour.interval.high];
+        let per_hour = format!("{:.0} [{low:.0}, {high:.0}]", per_hour.value);
+        let [wall, slowdown] = [&one.wall_s, &one.slowdown].map(number);
+        let [stp, over_plain] = [&one.stp, &one.over_plain].map(number);
+        grid.row(
             one.strategy,
-            number(&one.wall_s),
-            per_hour,
-            number(&one.slowdown),
-            number(&one.stp),
-            number(&one.over_plain)
+            vec![wall, per_hour, slowdown, stp, over_plain],
         );
     }
+    text += &grid.render(NO_TERMINAL);
     text.push_str(
         "\nMedians with 95 % intervals. slowdown: time together over time alone, geometric mean \
          over programs;\nSTP: sum over programs of time alone over time together; over plain: \

@@ -3,7 +3,9 @@
 
 use fathomp_analysis::{Analysis, Region, SiteKind, State};
 use fathomp_report::runtimes::{Column, Difference, Parts, Ratio, Row, Versus};
+use fathomp_report::text::Grid;
 use fathomp_stats::{Interval, Random, median, percentile_interval};
+use fathomp_types::text::NO_TERMINAL;
 use fathomp_types::units;
 
 /// Draws of each bootstrap interval.
@@ -165,46 +167,33 @@ fn ratio(ratios: &[f64]) -> Option<Ratio> {
 /// The table that people read.
 pub(crate) fn text(versus: &Versus) -> String {
     let threads = units::plural(versus.threads.into(), "thread");
-    let mut text = format!(
+    let text = format!(
         "With {threads}, times and ratios to {}:\n\n",
         versus.name(0)
     );
-    let rows = || [&versus.program].into_iter().chain(&versus.regions);
-    let longest = rows().map(|row| row.name.chars().count()).max();
-    let width = longest.unwrap_or(0).max("Region".len());
-    text.push_str(&format!("{:width$}", "Region"));
+    let mut grid = Grid::new("Region");
     for at in 0..versus.runtimes.len() {
-        // A column with ratio and interval behind the time.
-        let room = if at == 0 { 10 } else { 31 };
-        text.push_str(&format!("  {:>room$}", versus.name(at)));
+        grid = grid.column(versus.name(at), 0);
     }
-    text.push_str("  Difference\n");
-    for row in rows() {
-        text.push_str(&format!("{:width$}", row.name));
-        let mut differences = Vec::new();
-        for (at, column) in row.columns.iter().enumerate() {
-            let cell = match column {
-                None => "-".to_owned(),
-                Some(column) => cell(column),
-            };
-            let room = if at == 0 { 10 } else { 31 };
-            text.push_str(&format!("  {cell:>room$}"));
-            if let Some(difference) = column.as_ref().and_then(|one| one.difference.as_ref()) {
-                let sign = if difference.longer_ns > 0.0 { "+" } else { "-" };
-                differences.push(format!(
-                    "{}: {} {sign}{}",
-                    versus.name(at),
-                    difference.part,
-                    duration(difference.longer_ns.abs())
-                ));
-            }
-        }
-        let said = differences.join("; ");
-        text.push_str(&format!("  {said}"));
-        text.truncate(text.trim_end().len());
-        text.push('\n');
+    grid = grid.words("Difference", 0);
+    for row in [&versus.program].into_iter().chain(&versus.regions) {
+        let cells = row.columns.iter().map(Option::as_ref);
+        let mut cells: Vec<String> = cells.map(|one| one.map_or("-".to_owned(), cell)).collect();
+        let columns = row.columns.iter().enumerate();
+        let differences = columns.filter_map(|(at, column)| {
+            let difference = column.as_ref()?.difference.as_ref()?;
+            let sign = if difference.longer_ns > 0.0 { "+" } else { "-" };
+            let longer = duration(difference.longer_ns.abs());
+            Some(format!(
+                "{}: {} {sign}{longer}",
+                versus.name(at),
+                difference.part
+            ))
+        });
+        cells.push(differences.collect::<Vec<_>>().join("; "));
+        grid.row(&row.name, cells);
     }
-    text
+    text + &grid.render(NO_TERMINAL)
 }
 
 fn cell(column: &Column) -> String {

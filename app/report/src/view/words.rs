@@ -1,6 +1,6 @@
 //! What things are called on the page.
 
-pub(crate) use fathomp_types::text::{list, shorten};
+pub(crate) use fathomp_types::text::{bound, list, shorten};
 
 use fathomp_analysis::{LoopKind, State};
 use fathomp_predict::Term;
@@ -81,36 +81,5 @@ pub(crate) fn outcome(outcome: Option<Ending>) -> String {
         Some(left @ Ending::Exited(_)) => left.to_string(),
         Some(killed @ Ending::Signalled(_)) => format!("ended by {killed}"),
         None => "unknown".to_owned(),
-    }
-}
-
-/// `text` with numbers bound to their units, so that no line breaks between.
-#[must_use]
-pub fn bound(text: &str) -> String {
-    const UNITS: [&str; 8] = ["%", "ns", "µs", "ms", "s", "KiB", "MiB", "GiB"];
-    let mut bound = String::with_capacity(text.len());
-    let mut after_digit = false;
-    for word in text.split(' ') {
-        if !bound.is_empty() {
-            let bare = word.trim_end_matches(['.', ',', ';', ':', ')']);
-            let joins = after_digit && UNITS.contains(&bare);
-            bound.push(if joins { '\u{a0}' } else { ' ' });
-        }
-        bound.push_str(word);
-        after_digit = word.ends_with(|last: char| last.is_ascii_digit());
-    }
-    bound
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_stay_with_their_units() {
-        assert_eq!(
-            bound("it took 1.2 s, 30 % more. s"),
-            "it took 1.2\u{a0}s, 30\u{a0}% more. s"
-        );
     }
 }

@@ -1,6 +1,8 @@
 //! The result as text for a terminal.
 
 use super::{Bound, Document, Row};
+use fathomp_tables::Grid;
+use fathomp_types::text::NO_TERMINAL;
 use std::fmt::Write as _;
 
 /// One table for each group, and what makes it doubtful.
@@ -26,14 +28,23 @@ pub fn table(document: &Document) -> String {
         let same = rows.iter().take_while(|row| row.group == first.group);
         let (group, rest) = rows.split_at(same.count());
         rows = rest;
-        let _ = writeln!(
-            out,
-            "\n{:<38} {:>18} {:>18} {:>7} {:>13} {:>7} {:>10}  within",
-            first.group, "ours (quiet)", "floor (quiet)", "ratio", "95 %", "quiet", "at most"
-        );
+        let titles = [
+            "ours (quiet)",
+            "floor (quiet)",
+            "ratio",
+            "95 %",
+            "quiet",
+            "at most",
+        ];
+        let grid = Grid::new(&first.group);
+        let mut grid = titles
+            .into_iter()
+            .fold(grid, |grid, title| grid.column(title, 0));
+        grid = grid.words("within", 0);
         for row in group {
-            line(&mut out, row);
+            grid.row(&row.name, cells(row));
         }
+        let _ = write!(out, "\n{}", grid.render(NO_TERMINAL));
     }
     if !document.skipped.is_empty() {
         let _ = writeln!(out, "\nSkipped:");
@@ -53,7 +64,7 @@ pub fn table(document: &Document) -> String {
     out
 }
 
-fn line(out: &mut String, row: &Row) {
+fn cells(row: &Row) -> Vec<String> {
     let side = |median: f64, quiet: f64| {
         let unit = row.unit.name();
         format!("{} ({}) {unit}", number(median), number(quiet))
@@ -74,11 +85,7 @@ fn line(out: &mut String, row: &Row) {
         format!("{}{doubt}", if met { "yes" } else { "no" })
     });
     let quiet = row.quiet_ratio.map_or_else(dash, number);
-    let _ = writeln!(
-        out,
-        "{:<38} {ours:>18} {floor:>18} {ratio:>7} {interval:>13} {quiet:>7} {bound:>10}  {within}",
-        row.name
-    );
+    vec![ours, floor, ratio, interval, quiet, bound, within]
 }
 
 fn dash() -> String {

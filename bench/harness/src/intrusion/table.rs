@@ -2,9 +2,11 @@
 
 use super::document::{Counted, Document, Percent, Row};
 use super::published::{PublishedRow, published_range_percent};
+use fathomp_tables::Grid;
+use fathomp_types::text::{NO_TERMINAL, one_line, shorten};
 use std::fmt::Write as _;
 
-/// Longest writer, program and arguments; longer ones are cut.
+/// Characters of the longest writer, program and arguments; longer ones are shortened.
 const WORDS_MAX: [usize; 3] = [24, 16, 20];
 
 /// The table as published, what was measured first, and what makes it doubtful.
@@ -26,60 +28,48 @@ pub fn table(document: &Document) -> String {
         if rounds == 1 { "" } else { "s" },
         document.seed,
     );
-    let cells: Vec<Cells> = document
-        .rows
-        .iter()
-        .map(measured)
-        .chain(document.published.iter().map(published))
-        .collect();
-    let mut lines = vec![titles()];
-    lines.extend(cells);
-    let width = |column: usize| {
-        let widths = lines.iter().map(|cells| cells[column].chars().count());
-        widths.max().unwrap_or(0)
-    };
-    let widths: [usize; COLUMNS] = std::array::from_fn(width);
-    for (index, cells) in lines.iter().enumerate() {
+    let mut grid = Grid::new("writer").words("program", 0).words("class", 0);
+    for title in TITLES {
+        grid = grid.column(title, 0);
+    }
+    let published = document.published.iter().map(published);
+    for (name, cells) in document.rows.iter().map(measured).chain(published) {
+        grid.row(name, cells);
+    }
+    for (index, line) in grid.render(NO_TERMINAL).lines().enumerate() {
         if index == 0 || index == document.rows.len() + 1 {
             out.push('\n');
         }
-        line(&mut out, cells, &widths);
+        let _ = writeln!(out, "{line}");
     }
     remarks(&mut out, document);
     out
 }
 
-const COLUMNS: usize = 15;
-/// Columns of words, which stand left.
-const WORDS: usize = 3;
-type Cells = [String; COLUMNS];
+/// Of the columns of numbers.
+const TITLES: [&str; 12] = [
+    "nodes",
+    "profiled",
+    "without",
+    "with",
+    "bytes/node",
+    "intrusion",
+    "95 %",
+    "user",
+    "user with",
+    "changes",
+    "merged",
+    "lost",
+];
 
-fn titles() -> Cells {
-    [
-        "writer",
-        "program",
-        "class",
-        "nodes",
-        "profiled",
-        "without",
-        "with",
-        "bytes/node",
-        "intrusion",
-        "95 %",
-        "user",
-        "user with",
-        "changes",
-        "merged",
-        "lost",
-    ]
-    .map(str::to_owned)
-}
+/// The name of a row, and its cells.
+type Cells = (String, Vec<String>);
 
 fn measured(row: &Row) -> Cells {
-    [
-        cut(&row.writer, WORDS_MAX[0]),
-        cut(&row.benchmark, WORDS_MAX[1]),
-        cut(&row.class, WORDS_MAX[2]),
+    let words = |text: &str, most: usize| shorten(&one_line(text), most);
+    let cells = vec![
+        words(&row.benchmark, WORDS_MAX[1]),
+        words(&row.class, WORDS_MAX[2]),
         row.nodes.to_string(),
         row.nodes_profiled.to_string(),
         seconds(row.seconds_without),
@@ -92,13 +82,12 @@ fn measured(row: &Row) -> Cells {
         row.state_changes.to_string(),
         row.merged.to_string(),
         row.lost.to_string(),
-    ]
+    ];
+    (words(&row.writer, WORDS_MAX[0]), cells)
 }
 
 fn published(row: &PublishedRow) -> Cells {
-    let dash = || "-".to_owned();
-    [
-        "published".to_owned(),
+    let mut cells = vec![
         row.benchmark.clone(),
         row.class.clone(),
         row.nodes.to_string(),
@@ -107,26 +96,10 @@ fn published(row: &PublishedRow) -> Cells {
         seconds(row.seconds_with),
         row.trace_bytes_per_node.to_string(),
         percent(row.intrusion_percent()),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-    ]
-}
-
-fn line(out: &mut String, cells: &Cells, widths: &[usize; COLUMNS]) {
-    let mut text = String::new();
-    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        let _ = if column < WORDS {
-            write!(text, "{cell:<width$}  ")
-        } else {
-            write!(text, "{cell:>width$}  ")
-        };
-    }
-    out.push_str(text.trim_end());
-    out.push('\n');
+    ];
+    // Nothing else was published.
+    cells.resize(2 + TITLES.len(), "-".to_owned());
+    ("published".to_owned(), cells)
 }
 
 fn remarks(out: &mut String, document: &Document) {
@@ -189,16 +162,6 @@ fn remarks(out: &mut String, document: &Document) {
     }
 }
 
-/// Text of one line that is not too long.
-fn cut(text: &str, most: usize) -> String {
-    let printable = |c: char| if c.is_control() { ' ' } else { c };
-    if text.chars().count() <= most {
-        return text.chars().map(printable).collect();
-    }
-    let kept = text.chars().take(most.saturating_sub(2)).map(printable);
-    kept.chain("..".chars()).collect()
-}
-
 fn seconds(value: f64) -> String {
     match value {
         value if value >= 10.0 => format!("{value:.2}"),
@@ -252,12 +215,5 @@ mod tests {
         let (titles, ours) = (of("writer"), of("shared"));
         assert_eq!(end(titles, "bytes/node"), end(ours, "1500"));
         assert_eq!(end(titles, "intrusion"), end(ours, "+10.0 %"));
-    }
-
-    #[test]
-    fn long_words_and_markup_stay_on_their_line() {
-        assert_eq!(cut("short", 8), "short");
-        assert_eq!(cut("a long argument", 8), "a long..");
-        assert_eq!(cut("a\nb\u{1b}c", 8), "a b c");
     }
 }

@@ -3,10 +3,9 @@
 use crate::summary::{
     ColumnFacts, Estimate, LIMIT, OverTeams, Point, Quantity, Ratio, Summary, Value, Verdict, size,
 };
+use fathomp_tables::Grid;
+use fathomp_types::text::NO_TERMINAL;
 use std::fmt::Write as _;
-
-/// Widest name of a case; longer ones push their line.
-const NAME_MAX: usize = 30;
 
 /// One table per suite, team size and quantity, what they add up to, and what
 /// makes them doubtful.
@@ -115,24 +114,17 @@ fn consistency(out: &mut String, summary: &Summary) {
 /// A table of what was calculated for a column: a line for each size of a team.
 fn over_teams(out: &mut String, teams: &OverTeams) {
     let _ = writeln!(out, "\n{}", teams.title);
-    let wide = |name: &String| name.chars().count().max(8) + 2;
-    let _ = write!(out, "{:<7}", teams.members);
-    for case in &teams.cases {
-        let _ = write!(out, "{case:>wide$}", wide = wide(case));
-    }
-    out.push('\n');
+    let columns = teams.cases.iter();
+    let mut grid = columns.fold(Grid::new(teams.members), |grid, case| grid.column(case, 0));
     for (team, values) in &teams.rows {
-        let _ = write!(out, "{team:<7}");
-        for (case, value) in teams.cases.iter().zip(values) {
-            let text = match value {
-                Value::Of(value) => number(Some(*value)),
-                Value::Failed => "failed".to_owned(),
-                Value::Absent => "-".to_owned(),
-            };
-            let _ = write!(out, "{text:>wide$}", wide = wide(case));
-        }
-        out.push('\n');
+        let cell = |value: &Value| match value {
+            Value::Of(value) => number(Some(*value)),
+            Value::Failed => "failed".to_owned(),
+            Value::Absent => "-".to_owned(),
+        };
+        grid.row(team.to_string(), values.iter().map(cell).collect());
     }
+    out.push_str(&grid.render(NO_TERMINAL));
 }
 
 /// Points that share a table: suite, team size and quantity.
@@ -184,55 +176,34 @@ fn set(out: &mut String, summary: &Summary, points: &[&Point]) {
         .collect();
     let quantity = first.quantity;
     let _ = writeln!(out, "{}, median (quiet)", title(summary, first, &columns));
-    let width = points
-        .iter()
-        .map(|point| point.name().chars().count())
-        .max()
-        .unwrap_or(0)
-        .clamp(9, NAME_MAX);
-    let _ = write!(out, "{:<width$}", "case");
+    let mut grid = Grid::new("case");
     if quantity.is_overhead() {
-        let _ = write!(out, "{:>9}", "work");
+        grid = grid.column("work", 0);
     }
-    let widths: Vec<usize> = columns
-        .iter()
-        .map(|index| summary.columns[*index].name.chars().count().max(18) + 2)
-        .collect();
-    for (index, wide) in columns.iter().zip(&widths) {
-        let _ = write!(out, "{:>wide$}", summary.columns[*index].name);
+    for index in &columns {
+        grid = grid.column(&summary.columns[*index].name, 0);
     }
     let compared = points.iter().any(|point| point.against_best().is_some());
     if compared {
-        let _ = write!(
-            out,
-            " {:>7}  {:<11} {:>7}  against",
-            "ratio", "95 %", "quiet"
-        );
+        grid = grid.column("ratio", 0).words("95 %", 0);
+        grid = grid.column("quiet", 0).words("against", 0);
     }
-    out.push('\n');
     for point in points {
-        let _ = write!(out, "{:<width$}", point.name());
+        let mut cells = Vec::new();
         if quantity.is_overhead() {
-            let work = columns
-                .iter()
-                .find_map(|index| point.estimate(*index)?.reference_ns);
-            let _ = write!(out, "{:>9}", number(work));
+            let mut estimates = columns.iter().filter_map(|index| point.estimate(*index));
+            cells.push(number(estimates.find_map(|estimate| estimate.reference_ns)));
         }
-        for (index, wide) in columns.iter().zip(&widths) {
-            let text = match &point.entries[*index] {
-                None => "-".to_owned(),
-                Some(entry) => entry.estimate.as_ref().map_or("failed".to_owned(), value),
-            };
-            let _ = write!(out, "{text:>wide$}");
-        }
+        cells.extend(columns.iter().map(|index| match &point.entries[*index] {
+            None => "-".to_owned(),
+            Some(entry) => entry.estimate.as_ref().map_or("failed".to_owned(), value),
+        }));
         if compared {
-            out.push_str(&comparison(point.against_best(), &summary.columns));
+            cells.extend(comparison(point.against_best(), &summary.columns));
         }
-        while out.ends_with(' ') {
-            out.pop();
-        }
-        out.push('\n');
+        grid.row(point.name(), cells);
     }
+    out.push_str(&grid.render(NO_TERMINAL));
     for verdict in &summary.verdicts {
         let here = (verdict.suite, verdict.threads) == (first.suite, first.threads);
         if here && quantity == Quantity::OverheadNs {
@@ -249,26 +220,22 @@ fn value(estimate: &Estimate) -> String {
     )
 }
 
-fn comparison(ratio: Option<&Ratio>, columns: &[ColumnFacts]) -> String {
+/// A ratio, its interval, that of quiet times, and what it is to.
+fn comparison(ratio: Option<&Ratio>, columns: &[ColumnFacts]) -> [String; 4] {
     let Some(ratio) = ratio else {
-        return format!(" {:>7}", "-");
+        return ["-", "", "", ""].map(str::to_owned);
     };
-    let interval = format!(
-        "{}-{}",
-        factor(ratio.interval.low),
-        factor(ratio.interval.high)
-    );
-    let quiet = ratio.quiet.map_or("-".to_owned(), factor);
-    format!(
-        " {:>7}  {interval:<11} {quiet:>7}  {}{}",
+    let (low, high) = (factor(ratio.interval.low), factor(ratio.interval.high));
+    let doubt = match ratio.at_floor {
+        true => " (too small to see)",
+        false => "",
+    };
+    [
         factor(ratio.value),
-        columns[ratio.against].name,
-        if ratio.at_floor {
-            " (too small to see)"
-        } else {
-            ""
-        }
-    )
+        format!("{low}-{high}"),
+        ratio.quiet.map_or("-".to_owned(), factor),
+        format!("{}{doubt}", columns[ratio.against].name),
+    ]
 }
 
 pub(super) fn verdict(out: &mut String, summary: &Summary, verdict: &Verdict) {

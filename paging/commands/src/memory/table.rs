@@ -2,28 +2,34 @@
 
 use super::{Curve, Run};
 use fathomp_console::args::Size;
-use std::fmt::Write;
+use fathomp_tables::Grid;
+use fathomp_types::text::NO_TERMINAL;
 use std::time::Duration;
 
 /// Lines of a table, without the sentence.
 pub fn table(curve: &Curve) -> Vec<String> {
-    let mut lines = vec![line(
-        [
-            "memory",
-            "time",
-            "times as long",
-            "major faults",
-            "page-ins",
-            "swap in",
-            "swap out",
-        ]
-        .map(str::to_owned),
-    )];
-    lines.extend(curve.runs.iter().map(row));
-    lines
+    let mut grid = Grid::new("memory");
+    for title in [
+        "time",
+        "times as long",
+        "major faults",
+        "page-ins",
+        "swap in",
+        "swap out",
+    ] {
+        grid = grid.column(title, 0);
+    }
+    for run in &curve.runs {
+        let limit = run.limit_bytes.map(|bytes| Size(bytes).to_string());
+        grid.row(limit.unwrap_or_else(|| "no limit".to_owned()), row(run));
+    }
+    grid.render(NO_TERMINAL)
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
-fn row(run: &Run) -> String {
+fn row(run: &Run) -> Vec<String> {
     let number = |count: u64| count.to_string();
     let unknown = || "?".to_owned();
     let seconds = Duration::from_nanos(run.wall_ns).as_secs_f64();
@@ -32,26 +38,14 @@ fn row(run: &Run) -> String {
         (false, Some(slow)) => format!("{slow:.2}"),
         (false, None) => unknown(),
     };
-    line([
-        run.limit_bytes
-            .map_or("no limit".to_owned(), |bytes| Size(bytes).to_string()),
+    vec![
         format!("{seconds:.2} s"),
         slow,
         run.major_faults.map_or_else(unknown, number),
         number(run.page_ins),
         number(run.swap_ins),
         number(run.swap_outs),
-    ])
-}
-
-fn line(cells: [String; 7]) -> String {
-    const WIDTHS: [usize; 7] = [9, 11, 14, 13, 10, 9, 9];
-    let mut line = String::new();
-    for (cell, width) in cells.iter().zip(WIDTHS) {
-        // Writing to a String cannot fail.
-        let _ = write!(line, "{cell:>width$}");
-    }
-    line
+    ]
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Rows and columns on a terminal.
+//! Rows and columns on a terminal, and sentences between them.
 
-use fathomp_types::text::NO_TERMINAL;
+use fathomp_types::text::{NO_TERMINAL, bound, shorten};
 use unicode_width::UnicodeWidthStr;
 
 /// Narrowest width anything is laid out for.
@@ -21,7 +21,7 @@ pub fn readable(width: usize) -> usize {
 /// which.
 #[derive(Debug)]
 pub struct Grid {
-    name: &'static str,
+    name: String,
     columns: Vec<Column>,
     rows: Vec<(String, Vec<String>)>,
     /// Columns go where names would have less room than this.
@@ -44,9 +44,9 @@ const GAP: &str = "  ";
 impl Grid {
     /// A table whose first column is called `name`.
     #[must_use]
-    pub fn new(name: &'static str) -> Self {
+    pub fn new(name: impl Into<String>) -> Self {
         Self {
-            name,
+            name: name.into(),
             columns: Vec::new(),
             rows: Vec::new(),
             name_min: NAME_MIN,
@@ -118,7 +118,7 @@ impl Grid {
             .rows
             .iter()
             .map(|(name, _)| columns(name))
-            .chain([columns(self.name)])
+            .chain([columns(&self.name)])
             .max()
             .unwrap_or(0);
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
@@ -140,7 +140,7 @@ impl Grid {
 
         let mut text = String::new();
         let titles: Vec<String> = self.columns.iter().map(|one| one.title.clone()).collect();
-        let head = std::iter::once((self.name, &titles));
+        let head = std::iter::once((self.name.as_str(), &titles));
         let body = self.rows.iter().map(|(name, cells)| (name.as_str(), cells));
         for (name, cells) in head.chain(body) {
             let name = fit(name, name_width);
@@ -188,7 +188,7 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     let width = readable(width);
-    let text = crate::view::words::bound(text);
+    let text = bound(text);
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let joined = columns(&line) + 1 + columns(word);
         if !line.is_empty() && indent.len() + joined > width {
@@ -222,7 +222,7 @@ pub fn fit(text: &str, width: usize) -> String {
     let mut limit = width;
     // Wide letters take two columns: shorten until it fits.
     loop {
-        let short = crate::view::words::shorten(text, limit);
+        let short = shorten(text, limit);
         if columns(&short) <= width || limit == 0 {
             return short;
         }
@@ -260,5 +260,11 @@ mod tests {
         for (text, width) in [(wide, 80), (narrow, 34), (named, 48), (tiny, 34)] {
             assert!(text.lines().all(|line| columns(line) <= width), "{text}");
         }
+    }
+
+    #[test]
+    fn lines_are_broken_at_words() {
+        assert_eq!(wrapped("one two three", 9, "  "), "one two\n  three\n");
+        assert_eq!(wrapped("it is 31 % now", 9, ""), "it is\n31 % now\n");
     }
 }
