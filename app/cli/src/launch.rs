@@ -31,7 +31,7 @@ pub(crate) fn cluster_plan(cluster: Cluster) -> Plan {
     Plan {
         cluster: (cluster.nodes > 1).then(|| fathomp_launch::Cluster {
             protocol: cluster.dsm,
-            diff_memory_mib: cluster.dsm_memory,
+            diff_memory_mib: cluster.dsm_memory.mib(),
             faults: cluster.fault_detection.map(Faults::of_nodes),
             plain: cluster.dsm_plain,
             network: cluster.net.map(|Net(network)| network),

@@ -5,6 +5,7 @@
 //! replaced at random, and a line is filled by blocks.
 
 use crate::pattern::Pattern;
+use fathomp_types::size::Size;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -48,7 +49,7 @@ impl CacheShape {
             let has_data = text("type")? != "Instruction";
             let line_bytes = number("coherency_line_size")?;
             (is_own && has_data).then_some(Self {
-                bytes: text("size")?.strip_suffix('K')?.parse::<u64>().ok()? << 10,
+                bytes: text("size")?.parse::<Size>().ok()?.0,
                 line_bytes,
                 block_bytes: line_bytes,
                 ways: number("ways_of_associativity")?,

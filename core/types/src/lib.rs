@@ -12,6 +12,7 @@ pub mod interposer;
 pub mod looking;
 pub mod mpi;
 mod nearest;
+pub mod size;
 pub mod text;
 mod ticks;
 pub mod units;

@@ -54,7 +54,7 @@ fn listen(plan: &Collect, address: &str, console: Console) -> Outcome {
     // What has come is kept whole when this is told to stop.
     let hold = StopSignalsBlocked::begin()
         .map_err(|error| Failure::new(format!("cannot prepare for signals: {error}; try again")))?;
-    let host = Host::listen(address, &plan.output, &key, plan.max_size << 20)?;
+    let host = Host::listen(address, &plan.output, &key, plan.max_size.0)?;
     let shown = match given {
         Some(_) => "KEY".to_owned(),
         None => key,

@@ -2,13 +2,14 @@
 
 use crate::collector::{Collector, CollectorError};
 use crate::plan::{Plan, new_key};
-use fathomp_console::args::{SampleInterval, Size};
+use fathomp_console::args::SampleInterval;
 use fathomp_paging::reader::{OpenError, Recording};
 use fathomp_paging::setup::{Setup, SetupError, Writer};
 use fathomp_paging::{DIRECTORY, MetaError, PagingMeta, TaskKind};
 use fathomp_sys::{clock, shm};
 use fathomp_trace::live;
 use fathomp_types::Clock;
+use fathomp_types::size::Size;
 use fathomp_types::units::{duration, plural};
 use std::collections::BTreeSet;
 use std::fs;

@@ -2,8 +2,9 @@
 
 use super::net::Net;
 use clap::Args;
-use fathomp_console::args::protocols;
-use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, NODES_MAX, Protocol};
+use fathomp_console::args::{diff_memory, protocols};
+use fathomp_launch::{DIFF_MEMORY_MIB, NODES_MAX, Protocol};
+use fathomp_types::size::Size;
 
 /// On how many processes, and how they share memory.
 #[derive(Args, Clone, Copy, Debug)]
@@ -18,8 +19,8 @@ pub(crate) struct Cluster {
     /// With --dsm homeless: memory of each process for its changes that others may
     /// still ask for; when it is full, all processes drop old changes at the next
     /// barrier.
-    #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
-    pub(crate) dsm_memory: u32,
+    #[arg(long, value_name = "SIZE", default_value_t = Size(u64::from(DIFF_MEMORY_MIB) << 20), value_parser = diff_memory)]
+    pub(crate) dsm_memory: Size,
     /// How nodes notice accesses to pages that are not there [default: userfault,
     /// where the kernel has it].
     #[arg(long, value_enum, value_name = "HOW")]
@@ -40,7 +41,7 @@ impl Cluster {
     pub(crate) const ONE: Self = Self {
         nodes: 1,
         dsm: Protocol::Home,
-        dsm_memory: DIFF_MEMORY_MIB,
+        dsm_memory: Size((DIFF_MEMORY_MIB as u64) << 20),
         fault_detection: None,
         dsm_plain: false,
         net: None,

@@ -23,6 +23,7 @@ pub(crate) mod workload;
 use clap::{Args, Parser, Subcommand};
 use fathomp_cluster_commands::args::{Sharing, Simulate};
 use fathomp_paging_commands::args::{Collect, Paging, Skyline};
+use fathomp_types::size::Size;
 use std::path::PathBuf;
 
 pub(crate) use advise::Advise;
@@ -30,7 +31,7 @@ pub(crate) use bench::{Bench, FormatArg};
 pub(crate) use calibrate::Calibrate;
 pub(crate) use cluster::{Cluster, Faults};
 pub(crate) use fathomp_console::args::{
-    Family, Program, RuntimeArg, RuntimeList, Size, ThreadCount, ThreadList,
+    Family, Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList, recording_size,
 };
 pub(crate) use groups::grouped;
 pub(crate) use hosts::{OnHosts, Transport, WireFloor};
@@ -296,10 +297,10 @@ pub(crate) struct Record {
     /// Replace an earlier recording in that directory.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Size the recording may reach, in MiB; beyond it, executions of a
+    /// Size the recording may reach, such as 512M or 2G; beyond it, executions of a
     /// region are summed and details left out.
-    #[arg(long, value_name = "MIB", default_value_t = 128, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub(crate) max_size: u64,
+    #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20), value_parser = recording_size)]
+    pub(crate) max_size: Size,
     /// With --nodes or --hosts: also record which pages each thread accesses between
     /// synchronisations, for `fathomp simulate`. One thread on each node; every
     /// first access traps, so that times mean little.

@@ -221,7 +221,7 @@ mod tests {
                 "--fault-detection changes nothing without",
             ),
             (
-                "fathomp run --nodes 2 --dsm-memory 9 -- a",
+                "fathomp run --nodes 2 --dsm-memory 9M -- a",
                 "without --dsm homeless",
             ),
             (
@@ -296,7 +296,7 @@ mod tests {
             "fathomp share --strategy gang --time-slice 3 -- a -- b",
             "fathomp skyline r --json --tasks 0 --csv f",
             "fathomp predict --evaluate --size 2x --csv f --force --save d",
-            "fathomp simulate r --net 60,100 --fault-us 9 --dsm-memory 9 --granularity",
+            "fathomp simulate r --net 60,100 --fault-us 9 --dsm-memory 9M --granularity",
             "fathomp bench mcbench --nodes 2 --dsm homeless",
             "fathomp calibrate --nodes 2 --cc clang -o f --force",
         ] {

@@ -68,7 +68,7 @@ impl Runner for Runs<'_> {
             unpacked: self.unpacked,
             runtime: None,
         };
-        let destination = Destination::replacing(directory, self.plan.max_size << 20);
+        let destination = Destination::replacing(directory, self.plan.max_size.0);
         let recorded = recording::record(&Request {
             teams: Teams {
                 threads: self.plan.threads,

@@ -1,7 +1,7 @@
 //! `fathomp record`: one run, one recording; or several runs with less and less memory.
 
 use super::measure_intrusion::measure_intrusion;
-use crate::args::{Record, Size, ThreadCount};
+use crate::args::{Record, ThreadCount};
 use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
 use crate::host::pace;
@@ -21,6 +21,7 @@ use crate::teams::{Chosen, Decided};
 use fathomp_runtime::Unpacked;
 use fathomp_trace::drain::Observed;
 use fathomp_trace::writer::Existing;
+use fathomp_types::size::Size;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -245,7 +246,7 @@ impl Job<'_> {
         let destination = Destination {
             directory,
             existing: Existing::replaced_if(self.plan.force),
-            max_bytes: self.plan.max_size << 20,
+            max_bytes: self.plan.max_size.0,
         };
         let streams = Streams {
             stdin,

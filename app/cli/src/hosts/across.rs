@@ -88,7 +88,7 @@ impl Across {
         let mut words: Vec<OsString> = ["--dsm", cluster.dsm.name()].map(OsString::from).into();
         if cluster.dsm == Protocol::Homeless {
             words.push("--dsm-memory".into());
-            words.push(cluster.dsm_memory.to_string().into());
+            words.push(format!("{}M", cluster.dsm_memory.mib()).into());
         }
         if cluster.dsm_plain {
             words.push("--dsm-plain".into());

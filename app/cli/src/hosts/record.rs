@@ -62,7 +62,7 @@ pub(crate) fn record(
     let destination = Destination {
         directory,
         existing,
-        max_bytes: asked.max_size << 20,
+        max_bytes: asked.max_size.0,
     };
     let streams = Streams {
         stdin: Stdin::Inherit,
@@ -89,7 +89,7 @@ pub(crate) fn record(
     let gathered = match &paging {
         None => gathered,
         Some(plan) => {
-            let circumstances = plan.circumstances(asked.max_size << 20, names.clone());
+            let circumstances = plan.circumstances(asked.max_size.0, names.clone());
             gathered.with_paging(circumstances).map_err(launcher)?
         }
     };
@@ -99,7 +99,7 @@ pub(crate) fn record(
         output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
     }
     let beside = AskedBeside {
-        limit_bytes: asked.max_size << 20,
+        limit_bytes: asked.max_size.0,
         library: library(&unpacked, cluster).to_owned(),
         plan: planned.bytes(),
         paging,

@@ -31,7 +31,7 @@ fn value(command: &str, option: &str) -> Option<String> {
         ("simulate", "--net") => "9,900".to_owned(),
         ("simulate", "--sequential") => "3".to_owned(),
         ("simulate", "--page-bytes") => "4096,8192".to_owned(),
-        ("simulate", "--dsm-memory") => "7".to_owned(),
+        ("simulate", "--dsm-memory") => "7M".to_owned(),
         ("simulate", "--homes") => "cyclic".to_owned(),
         (_, "--fault-us") => "77".to_owned(),
         // Not what was counted.

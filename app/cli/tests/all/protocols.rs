@@ -42,7 +42,7 @@ fn both_protocols_by_both_schemes_compute_the_same() {
     let program = compile(directory.path(), "sharing", SHARING, &["-fopenmp", "-O1"]);
     let alone = finish(&mut Command::new(&program));
     let expected = alone.succeeded().text().to_owned();
-    for protocol in ["home", "homeless --dsm-memory 1"] {
+    for protocol in ["home", "homeless --dsm-memory 1M"] {
         for faults in fault_schemes() {
             for size in ["--nodes 2", "--nodes 3", "--nodes 2 --threads 2"] {
                 let how = format!("{size} --dsm {protocol} --fault-detection {faults}");

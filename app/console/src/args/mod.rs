@@ -10,6 +10,7 @@ pub use lists::{ThreadCount, ThreadList, ThreadsError};
 pub use program::Program;
 pub use protocols::protocols;
 pub use quantities::{
-    IntervalError, MemoryError, MemoryList, SampleInterval, Seconds, SecondsError, Size, WaitTime,
+    IntervalError, MemoryError, MemoryList, SampleInterval, Seconds, SecondsError, WaitTime,
+    diff_memory, recording_size,
 };
 pub use runtime::{Family, RuntimeArg, RuntimeError, RuntimeList};

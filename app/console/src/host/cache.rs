@@ -1,6 +1,7 @@
 //! The caches of one processor.
 
 use super::{line, parse_list};
+use fathomp_types::size::Size;
 use std::fs;
 use std::path::Path;
 
@@ -37,35 +38,10 @@ fn read(directory: &Path) -> Option<CacheLevel> {
     let shared = line(directory.join("shared_cpu_list")).map_or(1, |list| parse_list(&list).len());
     Some(CacheLevel {
         level: line(directory.join("level"))?.parse().ok()?,
-        bytes: bytes(&line(directory.join("size"))?)?,
+        bytes: line(directory.join("size"))?.parse::<Size>().ok()?.0,
         line_bytes: line(directory.join("coherency_line_size"))
             .and_then(|size| size.parse().ok())
             .unwrap_or(64),
         shared_by: u32::try_from(shared.max(1)).ok()?,
     })
-}
-
-/// `32K`, `1M` or plain bytes.
-fn bytes(text: &str) -> Option<u64> {
-    let (number, unit) = match text.strip_suffix('K') {
-        Some(number) => (number, 1 << 10),
-        None => match text.strip_suffix('M') {
-            Some(number) => (number, 1 << 20),
-            None => (text, 1),
-        },
-    };
-    number.parse::<u64>().ok()?.checked_mul(unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn sizes_as_sysfs_writes_them() {
-        assert_eq!(bytes("48K"), Some(48 << 10));
-        assert_eq!(bytes("2M"), Some(2 << 20));
-        assert_eq!(bytes("512"), Some(512));
-        assert_eq!(bytes("lots"), None);
-    }
 }

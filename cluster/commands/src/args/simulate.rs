@@ -2,9 +2,10 @@
 
 use clap::Args;
 use fathomp_access_trace::Accesses;
-use fathomp_console::args::{Seconds, ThreadList, protocols};
-use fathomp_launch::{DIFF_MEMORY_MIB, DIFF_MEMORY_MIB_MAX, Protocol};
+use fathomp_console::args::{Seconds, ThreadList, diff_memory, protocols};
+use fathomp_launch::{DIFF_MEMORY_MIB, Protocol};
 use fathomp_trace_replay::Homes;
+use fathomp_types::size::Size;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -26,12 +27,12 @@ pub struct Simulate {
     #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
     pub dsm: Protocol,
     /// With --dsm homeless: memory of each node for what it changed.
-    #[arg(long, value_name = "MIB", default_value_t = DIFF_MEMORY_MIB, value_parser = clap::value_parser!(u32).range(1..=i64::from(DIFF_MEMORY_MIB_MAX)))]
-    pub dsm_memory: u32,
+    #[arg(long, value_name = "SIZE", default_value_t = Size(u64::from(DIFF_MEMORY_MIB) << 20), value_parser = diff_memory)]
+    pub dsm_memory: Size,
     /// Leave pages at their first home and fetch them one by one.
     #[arg(long)]
     pub dsm_plain: bool,
-    /// Sizes of pages in bytes, multiples of 4096 up to 2 MiB, such as 4096,8192,16384: what is
+    /// Sizes of pages, multiples of 4096 bytes up to 2M, such as 4K,8K,16K: what is
     /// accessed of smaller pages is accessed of larger ones. Of several, the best is named;
     /// `all` are those from 4 KiB to 2 MiB. Powers of two from 64 on too, if lines were recorded
     /// (`record --accesses --lines`).
@@ -116,7 +117,7 @@ impl FromStr for PageSizes {
         }
         let possible = Accesses::LINE_BYTES..=Accesses::PAGE_BYTES_MAX;
         let size = |part: &str| {
-            let bytes: u32 = part.trim().parse().ok()?;
+            let bytes = u32::try_from(part.parse::<Size>().ok()?.0).ok()?;
             let whole = bytes.is_multiple_of(Accesses::PAGE_BYTES) || bytes.is_power_of_two();
             (whole && possible.contains(&bytes)).then_some(bytes)
         };

@@ -30,7 +30,7 @@ impl Priced {
         } else {
             Cluster::find(Path::new(&plan.net)).map_err(|error| usage(&error))?
         };
-        Self::on(&cluster, protocol, plan.dsm_plain, plan.dsm_memory)
+        Self::on(&cluster, protocol, plan.dsm_plain, plan.dsm_memory.mib())
     }
 
     /// On a cluster; nodes of the homeless protocol have so much memory for diffs.

@@ -1,7 +1,8 @@
 //! What `fathomp collect` is told.
 
 use clap::Args;
-use fathomp_console::args::SampleInterval;
+use fathomp_console::args::{SampleInterval, recording_size};
+use fathomp_types::size::Size;
 use std::path::PathBuf;
 
 /// `fathomp collect`.
@@ -18,9 +19,9 @@ pub struct Collect {
     /// from the environment, otherwise one is chosen and shown].
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
-    /// Size the recording may reach, in MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub max_size: u64,
+    /// Size the recording may reach, such as 512M or 2G.
+    #[arg(long, value_name = "SIZE", default_value_t = Size(1 << 30), value_parser = recording_size)]
+    pub max_size: Size,
     /// Where programs and their collector meet; set by `fathomp record`.
     #[arg(long, value_name = "DIR", hide = true, conflicts_with = "listen")]
     pub live: Option<PathBuf>,

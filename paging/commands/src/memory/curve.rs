@@ -1,6 +1,6 @@
 //! How a program's time depends on its memory, and where that changes.
 
-use fathomp_console::args::Size;
+use fathomp_types::size::Size;
 use serde::{Deserialize, Serialize};
 
 /// Name of the curve's file in a recording.

@@ -1,8 +1,8 @@
 //! The runs as a table.
 
 use super::{Curve, Run};
-use fathomp_console::args::Size;
 use fathomp_tables::Grid;
+use fathomp_types::size::Size;
 use fathomp_types::text::NO_TERMINAL;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! What the kernel shows of threads, processes and the machine in `/proc`.
 
 use fathomp_paging::{Counter, Counts};
+use fathomp_types::size::Size;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -99,8 +100,8 @@ fn parse_stat(text: &str) -> Option<Counts> {
 
 fn parse_swapped(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024 / PAGE_BYTES)
+    let size: Size = line.parse().ok()?;
+    Some(size.0 / PAGE_BYTES)
 }
 
 /// Where the kernel says what the machine has read from and written to swap since it started.
