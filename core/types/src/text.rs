@@ -75,6 +75,23 @@ pub fn bound(text: &str) -> String {
     bound
 }
 
+/// A field of a CSV file (RFC 4180), in quotes if it needs them. A field that a spreadsheet would take
+/// for a formula is kept from being one by a space.
+#[must_use]
+pub fn csv_field(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula {
+        format!(" {text}")
+    } else {
+        text.to_owned()
+    };
+    if text.contains([',', '"', '\n', '\r']) || formula {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +129,13 @@ mod tests {
             bound("it took 1.2 s, 30 % more. s"),
             "it took 1.2\u{a0}s, 30\u{a0}% more. s"
         );
+    }
+
+    #[test]
+    fn csv_fields_with_separators_and_formulas_are_quoted() {
+        assert_eq!(csv_field("plain.c:12"), "plain.c:12");
+        assert_eq!(csv_field("f(int, int)"), "\"f(int, int)\"");
+        assert_eq!(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
+        assert_eq!(csv_field("=1+1"), "\" =1+1\"");
     }
 }

@@ -1,6 +1,7 @@
 //! Regions by thread as CSV (RFC 4180, with a header, times in nanoseconds).
 
 use fathomp_analysis::{Analysis, Counts, Dsm, Region, SiteKind, State, ThreadShare};
+use fathomp_types::text::csv_field;
 use std::io::Write;
 use thiserror::Error;
 
@@ -100,8 +101,8 @@ fn line(region: &Region, thread: &ThreadShare) -> String {
         &region.name
     };
     let mut cells = vec![
-        quoted(name),
-        quoted(&region.place.label),
+        csv_field(name),
+        csv_field(&region.place.label),
         thread.process.to_string(),
         thread.thread.to_string(),
         thread
@@ -163,34 +164,4 @@ fn counters(counts: &Counts) -> [String; 6] {
         counts.instructions,
     ]
     .map(|count| count.map_or_else(String::new, |count| format!("{:.0}", count.max(0.0))))
-}
-
-/// A field, in quotes if it needs them. A field that a spreadsheet would take
-/// for a formula is kept from being one by a space.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if formula {
-        format!(" {text}")
-    } else {
-        text.to_owned()
-    };
-    if text.contains([',', '"', '\n', '\r']) || formula {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn fields_with_separators_and_formulas_are_quoted() {
-        assert_eq!(quoted("plain.c:12"), "plain.c:12");
-        assert_eq!(quoted("f(int, int)"), "\"f(int, int)\"");
-        assert_eq!(quoted("say \"hi\""), "\"say \"\"hi\"\"\"");
-        assert_eq!(quoted("=1+1"), "\" =1+1\"");
-    }
 }

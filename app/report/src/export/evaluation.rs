@@ -1,7 +1,7 @@
 //! An evaluation as CSV: a line for each region and predictor.
 
-use super::csv::quoted;
 use fathomp_advise::evaluate::Evaluation;
+use fathomp_types::text::csv_field;
 
 /// The lines, with a heading.
 #[must_use]
@@ -24,12 +24,12 @@ pub fn evaluation_csv(evaluation: &Evaluation) -> String {
                 said.threads.to_string(),
                 format!("{:.5}", said.regret),
             ];
-            let names = [&case.benchmark, &case.size, &case.region].map(|name| quoted(name));
+            let names = [&case.benchmark, &case.size, &case.region].map(|name| csv_field(name));
             text.push_str(&format!(
                 "{},{},{},{}\n",
                 names.join(","),
                 numbers.join(","),
-                quoted(result.name),
+                csv_field(result.name),
                 predicted.join(",")
             ));
         }

@@ -4,6 +4,7 @@ use crate::result::Document;
 use crate::summary::Quantity;
 use crate::{moments::Moments, noise::undisturbed};
 use fathomp_stats::median;
+use fathomp_types::text::csv_field;
 use std::fmt::Write as _;
 
 /// The columns. Values are in `unit`; times end in their unit; fields are empty
@@ -39,16 +40,16 @@ fn lines(out: &mut String, document: &Document, cell: &crate::result::Cell) {
         .collect();
     let settings = &document.settings;
     let facts = [
-        quoted(&document.id),
-        quoted(&document.machine.host),
+        csv_field(&document.id),
+        csv_field(&document.machine.host),
         document.suite.name().to_owned(),
-        quoted(&row.group),
-        quoted(&row.row),
-        quoted(&row.case_name(&cell.case.values)),
-        quoted(&parameters.join(" ")),
+        csv_field(&row.group),
+        csv_field(&row.row),
+        csv_field(&row.case_name(&cell.case.values)),
+        csv_field(&parameters.join(" ")),
         cell.threads.to_string(),
-        quoted(&column.compiler),
-        quoted(&column.runtime),
+        csv_field(&column.compiler),
+        csv_field(&column.runtime),
         settings.affinity.name().to_owned(),
         settings.wait_policy.name().to_owned(),
     ]
@@ -81,18 +82,7 @@ fn lines(out: &mut String, document: &Document, cell: &crate::result::Cell) {
         );
     }
     if let Some(failure) = &cell.failure {
-        let _ = writeln!(out, "{facts},,,,,,,,,,,,,{cycles},{}", quoted(failure));
-    }
-}
-
-/// A field, in quotes if it needs them; never a spreadsheet's formula.
-fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if formula || text.contains([',', '"', '\n', '\r']) {
-        let guard = if formula { " " } else { "" };
-        format!("\"{guard}{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+        let _ = writeln!(out, "{facts},,,,,,,,,,,,,{cycles},{}", csv_field(failure));
     }
 }
 

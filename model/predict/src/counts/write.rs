@@ -2,15 +2,8 @@
 
 use super::counted::{Counted, Scope};
 use crate::prices::{Event, Protocol};
+use fathomp_types::text::csv_field;
 use std::fmt::Write as _;
-
-/// A field, in quotes if it needs them.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
-}
 
 impl Counted {
     /// The file: a line for each region and thread.
@@ -39,10 +32,10 @@ impl Counted {
                     let _ = writeln!(
                         text,
                         "{},{},{},{},{thread},{}",
-                        quoted(&program.name),
+                        csv_field(&program.name),
                         run.threads,
                         run.sequential_ns * 1e-9,
-                        quoted(&row.region),
+                        csv_field(&row.region),
                         counts.join(",")
                     );
                 }

@@ -3,7 +3,8 @@
 use super::{Record, counters, records, states_word};
 use crate::facts::PagingFacts;
 use fathomp_paging::{Counter, StateSet};
-use fathomp_report::export::{CsvError, quoted};
+use fathomp_report::export::CsvError;
+use fathomp_types::text::csv_field;
 use std::io::Write;
 
 /// The columns.
@@ -80,7 +81,7 @@ fn lines(
         counter.name(),
         states_word(states),
         task.map_or_else(String::new, |task| task.id.0.to_string()),
-        quoted(&record.label)
+        csv_field(&record.label)
     );
     let per_second = 1e9 / window.bin_ns.max(1) as f64;
     for (bin, count, level) in record.levels() {
