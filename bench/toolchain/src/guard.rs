@@ -2,12 +2,14 @@
 //! pipe. This is the launcher's side, for everything that starts programs; what the guard does
 //! is up to the command that [starts it](start_by).
 
+use fathomp_sys::peer::ends_within;
 use nix::errno::Errno;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// In place of a program's number: it has ended.
 pub const OVER: u32 = 0;
@@ -118,6 +120,17 @@ impl Guarded {
     /// What the system says.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.wait_by(WaitPidFlag::WNOHANG)
+    }
+
+    /// How the program has ended, if it does so within that time.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn wait_within(&mut self, longest: Duration) -> io::Result<Option<ExitStatus>> {
+        match ends_within(self.child.id(), longest)? {
+            true => self.wait().map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Waits until it has ended.

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a child may use.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +49,6 @@ pub enum RunError {
     TimedOut(Duration),
 }
 
-/// Longest wait between two looks at the child. The first looks come sooner,
-/// so that a short child costs little.
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 /// How long a pipe may stay open after the child's end: somebody that the child
 /// left running may hold it.
 const GRACE: Duration = Duration::from_secs(1);
@@ -72,18 +69,10 @@ pub fn run(command: &mut Command, limits: Limits) -> Result<Finished, RunError> 
     // Both pipes are drained while the child runs: a full pipe would stop it.
     let stdout = Drain::start(child.child.stdout.take(), limits.bytes);
     let stderr = Drain::start(child.child.stderr.take(), limits.bytes);
-    let start = Instant::now();
-    let mut pause = Duration::from_micros(200);
-    let status = loop {
-        match child.try_wait().map_err(RunError::Start)? {
-            Some(status) => break status,
-            None if start.elapsed() >= limits.time => {
-                child.kill();
-                return Err(RunError::TimedOut(limits.time));
-            }
-            None => thread::sleep(pause),
-        }
-        pause = (pause * 2).min(LONGEST_PAUSE);
+    let ended = child.wait_within(limits.time).map_err(RunError::Start)?;
+    let Some(status) = ended else {
+        child.kill();
+        return Err(RunError::TimedOut(limits.time));
     };
     Ok(Finished {
         status,
@@ -140,6 +129,7 @@ fn forget_beginning(kept: &mut Vec<u8>, limit: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     const LIMITS: Limits = Limits {
         time: Duration::from_secs(20),
@@ -198,7 +188,7 @@ mod tests {
         let start = Instant::now();
         while !ended.exists() {
             assert!(start.elapsed() < LIMITS.time, "it still talks");
-            thread::sleep(LONGEST_PAUSE);
+            thread::sleep(Duration::from_millis(5));
         }
     }
 

@@ -1,10 +1,9 @@
 //! A process that carries a link: its end, its last words, and how it is ended.
 
+use fathomp_sys::peer::{PidFd, ends_within};
 use fathomp_types::Ending;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use std::sync::mpsc::{self, Receiver};
@@ -107,7 +106,7 @@ impl Process {
     /// Waits for its end, and brings it about if it does not come.
     pub(crate) fn conclude(&self) -> End {
         let id = lock(&self.0.child).id();
-        if !ends_within(id, EXIT_TIMEOUT) {
+        if !matches!(ends_within(id, EXIT_TIMEOUT), Ok(true)) {
             self.kill();
         }
         let status = lock(&self.0.child).wait().ok().map(Ending::from);
@@ -122,48 +121,18 @@ impl Process {
     }
 }
 
-/// Whether a child that was not waited for ends in time.
-pub(crate) fn ends_within(id: u32, patience: Duration) -> bool {
-    watch(id).is_some_and(|watched| has_ended_within(&watched, patience))
-}
-
-fn has_ended_within(watched: &OwnedFd, patience: Duration) -> bool {
-    let mut query = [PollFd::new(watched, PollFlags::IN)];
-    let limit = Timespec {
-        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: patience.subsec_nanos().into(),
-    };
-    matches!(poll(&mut query, Some(&limit)), Ok(1..))
-}
-
-/// Whether a process of which this is watched has ended.
-pub(crate) fn has_ended(watched: &OwnedFd) -> bool {
-    has_ended_within(watched, Duration::ZERO)
-}
-
-/// Waits until a process of which this is watched has ended.
-pub(crate) fn wait_for(watched: &OwnedFd) {
-    let mut query = [PollFd::new(watched, PollFlags::IN)];
-    while poll(&mut query, None) == Err(rustix::io::Errno::INTR) {}
-}
-
 /// Has something done when that process ends, which may have ended already.
 pub(crate) fn when_ended(number: i32, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let watched = u32::try_from(number).ok().and_then(watch);
+    let watched = u32::try_from(number).ok().map(PidFd::open);
     thread::Builder::new()
         .name("watch".to_owned())
         .spawn(move || {
-            if let Some(watched) = watched {
-                wait_for(&watched);
+            if let Some(Ok(watched)) = watched {
+                watched.wait();
             }
             act();
         })
         .map(drop)
-}
-
-/// What becomes readable when a process ends; none if there is no such process.
-pub(crate) fn watch(id: u32) -> Option<OwnedFd> {
-    pidfd_open(pid(id)?, PidfdFlags::empty()).ok()
 }
 
 pub(crate) fn pid(id: u32) -> Option<Pid> {

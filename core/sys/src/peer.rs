@@ -4,7 +4,7 @@ use crate::cluster::process::{self, Life};
 use crate::polling::readable;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A process by a descriptor, which means this process whatever becomes of its number.
 #[derive(Debug)]
@@ -31,7 +31,27 @@ impl PidFd {
     /// Whether the process has ended, even if nobody has waited for it yet.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        readable(&[self.as_fd()], Duration::ZERO)[0]
+        self.ends_within(Duration::ZERO)
+    }
+
+    /// Waits until the process has ended.
+    pub fn wait(&self) {
+        while !self.ends_within(Duration::MAX) {}
+    }
+
+    /// Waits until the process has ended, for `longest` at most. True if it has.
+    #[must_use]
+    pub fn ends_within(&self, longest: Duration) -> bool {
+        let begun = Instant::now();
+        loop {
+            let left = longest.saturating_sub(begun.elapsed());
+            // A signal ends a wait early.
+            match readable(&[self.as_fd()], left)[0] {
+                true => return true,
+                false if left.is_zero() => return false,
+                false => {}
+            }
+        }
     }
 }
 
@@ -60,6 +80,27 @@ pub fn has_ended(pid: u32) -> io::Result<bool> {
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(true),
         Err(error) => Err(error),
     }
+}
+
+/// Waits until process `pid` has ended, for `longest` at most, even if nobody has waited for it
+/// yet. True if it has. The number is another's as for [`has_ended`].
+///
+/// # Errors
+/// If the kernel does not say ([`PidFd::open`]).
+pub fn ends_within(pid: u32, longest: Duration) -> io::Result<bool> {
+    /// Between two looks, where the kernel gives no descriptor to wait for.
+    const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+    if let Ok(process) = PidFd::open(pid) {
+        return Ok(process.ends_within(longest));
+    }
+    let begun = Instant::now();
+    while !has_ended(pid)? {
+        if begun.elapsed() >= longest {
+            return Ok(false);
+        }
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+    Ok(true)
 }
 
 /// When the kernel started a process, in clock ticks since boot. `None` if
@@ -110,10 +151,10 @@ mod tests {
             .spawn()
             .unwrap();
         assert!(!has_ended(child.id()).unwrap());
+        assert!(!ends_within(child.id(), Duration::from_millis(2)).unwrap());
         drop(child.stdin.take());
-        while !has_ended(child.id()).unwrap() {
-            std::thread::yield_now();
-        }
+        assert!(ends_within(child.id(), Duration::from_secs(60)).unwrap());
+        assert!(has_ended(child.id()).unwrap());
         child.wait().unwrap();
         assert!(has_ended(child.id()).unwrap());
     }

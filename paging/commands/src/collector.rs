@@ -5,6 +5,7 @@
 
 use crate::words::{Answer, Finished, Order};
 use fathomp_launch::steering::PRELOAD;
+use fathomp_types::Ending;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -178,7 +179,7 @@ impl Collector {
                 Ok(Answer::Ready | Answer::Watching(_) | Answer::Closed(_)) => {}
                 Err(RecvTimeoutError::Timeout) => return Err("did not end".to_owned()),
                 Err(RecvTimeoutError::Disconnected) => {
-                    let ended = self.child.wait().map(|status| status.to_string());
+                    let ended = self.child.wait().map(|status| Ending::from(status).to_string());
                     let how = ended.unwrap_or_else(|error| error.to_string());
                     return Err(format!("ended too early ({how})"));
                 }

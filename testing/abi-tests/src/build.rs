@@ -2,6 +2,7 @@
 
 use crate::program::Program;
 use crate::run::{self, Limits};
+use fathomp_types::Ending;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,7 +41,7 @@ pub enum BuildError {
 pub fn available(compiler: &str) -> bool {
     let mut command = Command::new(compiler);
     command.arg("--version");
-    run::run(&mut command, LIMITS).is_ok_and(|ended| ended.code == Some(0))
+    run::run(&mut command, LIMITS).is_ok_and(|ended| ended.ending == Ending::Exited(0))
 }
 
 /// Builds `program` by the compiler of that command, at one optimisation level, into
@@ -98,7 +99,7 @@ fn compile(compiler: &str, source: &Path, command: &mut Command) -> Result<(), B
         compiler: compiler.to_owned(),
         source,
     })?;
-    if ended.code == Some(0) {
+    if ended.ending == Ending::Exited(0) {
         return Ok(());
     }
     Err(BuildError::Refused {

@@ -6,6 +6,7 @@ use crate::run::{self, Ended, Limits};
 use fathomp_launch::names::TAP_UNDER_TEST;
 use fathomp_launch::steering::LIBRARY_PATH;
 use fathomp_launch::{Inherit, OpenMp, Plan, Protocol, of_this_process};
+use fathomp_types::Ending;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -173,7 +174,7 @@ pub fn check_on_nodes(
         );
         let ended = start(Way::Nodes(cluster))?;
         if let OnNodes::Refused(words) = &program.on_nodes {
-            if ended.code != Some(REFUSED) || !ended.stderr.contains(words) {
+            if ended.ending != Ending::Exited(REFUSED) || !ended.stderr.contains(words) {
                 judge(&mut wrong, &format!("{label}, not refused"), &ended, None);
                 let _ = writeln!(wrong, "{label}: not refused with {words:?}");
             }
@@ -195,7 +196,7 @@ pub fn check_on_nodes(
 /// Appends to `wrong` if a run failed or printed something else than libgomp's.
 fn judge(wrong: &mut String, label: &str, ended: &Ended, reference: Option<&Ended>) {
     let differs = reference.is_some_and(|r| r.stdout != ended.stdout);
-    if ended.code == Some(0) && !ended.timed_out && !differs {
+    if ended.ending == Ending::Exited(0) && !ended.timed_out && !differs {
         return;
     }
     // Writing to a String cannot fail.

@@ -1,13 +1,15 @@
 //! Running one process to its end, or stopping it and all it started.
 
 use crate::threads;
+use fathomp_sys::peer::ends_within;
+use fathomp_types::Ending;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a process may use.
 #[derive(Debug, Clone, Copy)]
@@ -21,10 +23,8 @@ pub struct Limits {
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Exit code, if it exited.
-    pub code: Option<i32>,
-    /// Signal, if it died of one.
-    pub signal: Option<i32>,
+    /// By an exit code or a signal.
+    pub ending: Ending,
     /// True if it was stopped for running too long.
     pub timed_out: bool,
     /// What its threads were at then.
@@ -39,12 +39,10 @@ impl Ended {
     /// The end in words.
     #[must_use]
     pub fn describe(&self) -> String {
-        match (self.timed_out, self.code, self.signal) {
-            (true, _, _) => "it did not end in time and was stopped".to_owned(),
-            (_, Some(0), _) => "it ended well".to_owned(),
-            (_, Some(code), _) => format!("exit code {code}"),
-            (_, _, Some(signal)) => format!("it died of signal {signal}"),
-            (false, None, None) => "it ended in an unknown way".to_owned(),
+        match (self.timed_out, self.ending) {
+            (true, _) => "it did not end in time and was stopped".to_owned(),
+            (false, Ending::Exited(0)) => "it ended well".to_owned(),
+            (false, ending) => format!("it {}", ending.predicate()),
         }
     }
 }
@@ -62,29 +60,18 @@ pub fn run(command: &mut Command, limits: Limits) -> io::Result<Ended> {
         .spawn()?;
     let stdout = drain(child.stdout.take(), limits.bytes);
     let stderr = drain(child.stderr.take(), limits.bytes);
-    let start = Instant::now();
-    let mut pause = Duration::from_micros(500);
-    let mut timed_out = false;
+    let in_time = ends_within(child.id(), limits.time)?;
     let mut at = Vec::new();
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if start.elapsed() >= limits.time {
-            timed_out = true;
-            at = threads::of_group(child.id());
-            stop_group(child.id());
-            break child.wait()?;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
-    };
+    if !in_time {
+        at = threads::of_group(child.id());
+        stop_group(child.id());
+    }
+    let status = child.wait()?;
     // Whatever it left running would keep the pipes open.
     stop_group(child.id());
     Ok(Ended {
-        code: status.code(),
-        signal: status.signal(),
-        timed_out,
+        ending: Ending::from(status),
+        timed_out: !in_time,
         threads: at,
         stdout: stdout.join().unwrap_or_default(),
         stderr: stderr.join().unwrap_or_default(),
@@ -129,18 +116,19 @@ mod tests {
     #[test]
     fn code_signal_and_output_are_told() {
         let ended = shell("echo out; echo err >&2; exit 4", LIMITS);
-        assert_eq!((ended.code, ended.signal), (Some(4), None));
+        assert_eq!(ended.ending, Ending::Exited(4));
         assert_eq!(
             (ended.stdout.as_str(), ended.stderr.as_str()),
             ("out\n", "err\n")
         );
-        assert_eq!(shell("kill -11 $$", LIMITS).signal, Some(11));
+        let killed = shell("kill -11 $$", LIMITS);
+        assert_eq!(killed.ending, Ending::Signalled(11));
     }
 
     #[test]
     fn output_is_bounded() {
         let ended = shell("head -c 1000000 /dev/zero", LIMITS);
-        assert_eq!((ended.code, ended.stdout.len()), (Some(0), 100));
+        assert_eq!((ended.ending, ended.stdout.len()), (Ending::Exited(0), 100));
     }
 
     #[test]
@@ -151,14 +139,14 @@ mod tests {
         };
         let ended = shell("sleep 600 & sleep 600", short);
         assert!(ended.timed_out);
-        assert_eq!(ended.signal, Some(9));
+        assert_eq!(ended.ending, Ending::Signalled(9));
         assert!(!ended.threads.is_empty());
     }
 
     #[test]
     fn a_child_left_behind_does_not_hold_the_test_up() {
         let ended = shell("sleep 600 & exit 0", LIMITS);
-        assert_eq!(ended.code, Some(0));
+        assert_eq!(ended.ending, Ending::Exited(0));
         assert!(!ended.timed_out);
     }
 }

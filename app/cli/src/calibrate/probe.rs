@@ -3,19 +3,17 @@
 use crate::host;
 use fathomp_launch::Plan;
 use fathomp_toolchain::guard::Guarded;
+use fathomp_types::Ending;
 use serde::Deserialize;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time the probe spends on each construct.
 const MILLISECONDS: u32 = 40;
 /// It takes under a second; more threads than processors take longer.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How often to look whether it has ended.
-const GLANCE: Duration = Duration::from_millis(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What the probe prints. A price is none if other programs never let it be measured.
 #[derive(Clone, Debug, Deserialize)]
@@ -39,10 +37,10 @@ pub(crate) enum ProbeError {
     #[error("cannot start the calibration probe {}: {source}", path.display())]
     Start { path: PathBuf, source: io::Error },
     #[error(
-        "the calibration probe ended with {status} at {threads} threads: try fewer with --threads"
+        "the calibration probe ended with {ending} at {threads} threads: try fewer with --threads"
     )]
-    Ended { threads: u32, status: String },
-    #[error("the calibration probe took longer than {} s at {threads} threads: try fewer with --threads", PATIENCE.as_secs())]
+    Ended { threads: u32, ending: Ending },
+    #[error("the calibration probe took longer than {} s at {threads} threads: try fewer with --threads", PROBE_TIMEOUT.as_secs())]
     TooSlow { threads: u32 },
     #[error(
         "the calibration probe gave no sensible answer at {threads} threads ({source}): remove the cache directory and try again"
@@ -88,7 +86,8 @@ pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, Pro
         source,
     };
     let mut child = Guarded::spawn(&mut command).map_err(start)?;
-    let ended = wait(&mut child);
+    // The answer is far smaller than a pipe holds, so it can be read afterwards.
+    let ended = child.wait_within(PROBE_TIMEOUT);
     if !matches!(ended, Ok(Some(_))) {
         // It may have ended by itself meanwhile; either way it is gone.
         child.kill();
@@ -97,7 +96,7 @@ pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, Pro
         None => Err(ProbeError::TooSlow { threads }),
         Some(status) if !status.success() => Err(ProbeError::Ended {
             threads,
-            status: status.to_string(),
+            ending: Ending::from(status),
         }),
         Some(_) => {
             let mut answer = String::new();
@@ -106,19 +105,5 @@ pub(super) fn run(path: &Path, threads: u32, bytes: u64) -> Result<Measured, Pro
             }
             serde_json::from_str(&answer).map_err(|source| ProbeError::Answer { threads, source })
         }
-    }
-}
-
-/// The answer is far smaller than a pipe holds, so it can be read afterwards.
-fn wait(child: &mut Guarded) -> io::Result<Option<std::process::ExitStatus>> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() > deadline {
-            return Ok(None);
-        }
-        thread::sleep(GLANCE);
     }
 }

@@ -12,6 +12,7 @@ use crate::host;
 use crate::program::Program;
 use capture::OutputForwarder;
 use fathomp_launch::{Inherit, Plan};
+use fathomp_sys::peer::ends_within;
 use fathomp_sys::process::without_null;
 use fathomp_sys::spawn_stopped;
 use fathomp_toolchain::guard::Guard;
@@ -24,8 +25,6 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::mpsc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub use capture::{Capture, Printed};
@@ -250,7 +249,12 @@ impl Running {
         // process number must not be given to anybody else.
         let pid =
             i32::try_from(self.child.id()).map_err(|e| LaunchError::Wait(io::Error::other(e)))?;
-        let timer = limit.map(|limit| Timer::start(Pid::from_raw(pid), limit));
+        let in_time = limit.map(|limit| ends_within(self.child.id(), limit));
+        let out_of_time = matches!(in_time, Some(Ok(false)));
+        if out_of_time {
+            // It may have ended at this very moment.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
         loop {
             match waitid(Id::Pid(Pid::from_raw(pid)), flags) {
@@ -261,8 +265,6 @@ impl Running {
             }
         }
         let wall = self.started.elapsed();
-        // Before the process is reaped: its number is nobody else's until then.
-        let out_of_time = timer.is_some_and(Timer::stop);
         ended();
         let received = self.forwarding.stop();
         if let Some(guard) = self.guard.take() {
@@ -284,34 +286,6 @@ impl Running {
                 [0, 1].map(|mode: usize| after[mode].saturating_sub(before[mode]))
             }),
         })
-    }
-}
-
-/// Kills a program that takes too long.
-struct Timer {
-    done: mpsc::Sender<()>,
-    thread: JoinHandle<bool>,
-}
-
-impl Timer {
-    fn start(pid: Pid, limit: Duration) -> Self {
-        let (done, waits) = mpsc::channel();
-        let thread = std::thread::spawn(move || {
-            let ended = waits.recv_timeout(limit);
-            let late = ended == Err(mpsc::RecvTimeoutError::Timeout);
-            if late {
-                // It may have ended at this very moment.
-                let _ = kill(pid, Signal::SIGKILL);
-            }
-            late
-        });
-        Self { done, thread }
-    }
-
-    /// The program has ended; whether it was killed.
-    fn stop(self) -> bool {
-        let _ = self.done.send(());
-        self.thread.join().unwrap_or(false)
     }
 }
 

@@ -4,8 +4,10 @@ use super::Scheme;
 use crate::compiler::Compiler;
 use crate::prices::{self, Effort, PricesError};
 use crate::suite::beginning_with;
+use fathomp_toolchain::guard::Guarded;
 use fathomp_toolchain::process::RunError;
 use fathomp_toolchain::{self as toolchain, File, Recipe};
+use fathomp_types::Ending;
 use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longest start of a program.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Time between two looks whether it has ended.
-const LOOK_AFTER: Duration = Duration::from_micros(100);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What is compared could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -150,25 +150,17 @@ pub(super) fn start_ms(program: &mut Command) -> Result<f64, FloorsError> {
     let failed = |what: String| FloorsError::Start(what);
     program.arg("0").stdin(Stdio::null()).stdout(Stdio::null());
     let began = Instant::now();
-    let mut child = program.spawn().map_err(|error| failed(error.to_string()))?;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if began.elapsed() > PATIENCE => {
-                // Errors mean that it has ended in this moment.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(failed(RunError::TimedOut(PATIENCE).to_string()));
-            }
-            Ok(None) => std::thread::sleep(LOOK_AFTER),
-            Err(error) => return Err(failed(error.to_string())),
-        }
+    let failed_so = |error: io::Error| failed(error.to_string());
+    let mut child = Guarded::spawn(program).map_err(failed_so)?;
+    let Some(status) = child.wait_within(START_TIMEOUT).map_err(failed_so)? else {
+        child.kill();
+        return Err(failed(RunError::TimedOut(START_TIMEOUT).to_string()));
     };
     let took = began.elapsed();
     if status.success() {
         Ok(took.as_secs_f64() * 1e3)
     } else {
-        Err(failed(status.to_string()))
+        Err(failed(Ending::from(status).to_string()))
     }
 }
 
@@ -185,7 +177,7 @@ mod tests {
     #[test]
     fn programs_that_fail_say_why() {
         let said = |script: &str| start_ms(&mut shell(script)).unwrap_err().to_string();
-        assert!(said("exit 3").contains("exit status: 3"));
+        assert!(said("exit 3").contains("exit code 3"));
         assert!(start_ms(&mut shell("exit 0")).unwrap() > 0.0);
         let held = |script: &str| held_mib(&mut shell(script), 5);
         assert_eq!(

@@ -1,7 +1,6 @@
 //! Programs that ask for connections, and whether they are gone.
 
-use crate::process;
-use std::os::fd::OwnedFd;
+use fathomp_sys::peer::PidFd;
 use std::sync::Arc;
 
 /// A program that asks for connections.
@@ -17,7 +16,7 @@ pub(super) struct Asking {
 /// Its process.
 #[derive(Clone)]
 pub(super) enum Asker {
-    Watched(Arc<OwnedFd>),
+    Watched(Arc<PidFd>),
     Gone,
     /// It is of a name space that is not ours, so nobody can tell whether it is gone.
     Unknown,
@@ -25,16 +24,16 @@ pub(super) enum Asker {
 
 impl Asker {
     pub(super) fn of(pid: Option<u32>) -> Self {
-        match pid.map(process::watch) {
-            Some(Some(process)) => Self::Watched(Arc::new(process)),
-            Some(None) => Self::Gone,
+        match pid.map(PidFd::open) {
+            Some(Ok(process)) => Self::Watched(Arc::new(process)),
+            Some(Err(_)) => Self::Gone,
             None => Self::Unknown,
         }
     }
 
     pub(super) fn may_be_gone(&self) -> bool {
         match self {
-            Self::Watched(process) => process::has_ended(process),
+            Self::Watched(process) => process.has_ended(),
             Self::Gone | Self::Unknown => true,
         }
     }
@@ -44,7 +43,7 @@ impl Asking {
     /// Waits until it is gone; whether that can be known.
     pub(super) fn wait(self) -> bool {
         match self.process {
-            Asker::Watched(process) => process::wait_for(&process),
+            Asker::Watched(process) => process.wait(),
             Asker::Gone => {}
             Asker::Unknown => return false,
         }

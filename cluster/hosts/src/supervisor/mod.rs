@@ -16,7 +16,8 @@ pub use socket::HANDOVER_DESCRIPTOR;
 pub(crate) use socket::{FromSupervisor, Supervisor, ToSupervisor};
 
 use crate::control::{self, Job};
-use crate::process::{self, lock};
+use crate::process::lock;
+use fathomp_sys::peer::ends_within;
 use fathomp_types::Ending;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -115,7 +116,7 @@ impl Kept {
             return;
         }
         let process = self.group.as_raw().unsigned_abs();
-        if process::ends_within(process, STANDS) {
+        if matches!(ends_within(process, STANDS), Ok(true)) {
             return;
         }
         let goes_on = matches!(only(WaitPidFlag::WCONTINUED), Ok(WaitStatus::Continued(_)));

@@ -5,6 +5,7 @@ use fathomp_console::failure::Failure;
 use fathomp_launch::names::KEY;
 use fathomp_launch::steering::PRELOAD;
 use fathomp_paging::setup::Writer;
+use fathomp_sys::peer::ends_within;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{self, BufRead, BufReader};
@@ -12,12 +13,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Longer than the host takes to write what has come to it.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Between two looks at whether it has ended.
-const PAUSE: Duration = Duration::from_millis(5);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// What it says before its address.
 const LISTENING: &str = "listening at ";
 
@@ -77,28 +76,21 @@ impl Loopback {
     }
 
     /// Waits until it has kept everything.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
-        let began = Instant::now();
-        let mut asked = false;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(_)) => return Ok(()),
-                Ok(None) if began.elapsed() < PATIENCE => {}
-                Ok(None) if began.elapsed() < PATIENCE * 2 => {
-                    if !asked {
-                        // Nobody came, or somebody does not leave.
-                        self.ask_to_stop();
-                        asked = true;
-                    }
-                }
-                Ok(None) => break,
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        for asked in [false, true] {
+            if asked {
+                // Nobody came, or somebody does not leave.
+                self.ask_to_stop();
+            }
+            match ends_within(self.child.id(), END_TIMEOUT) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
                 Err(error) => {
                     return Err(Failure::new(format!(
                         "the recording host is lost: {error}: leave loopback out of --writer"
                     )));
                 }
             }
-            thread::sleep(PAUSE);
         }
         Err(Failure::new(
             "the recording host did not end: leave loopback out of --writer",

@@ -5,6 +5,7 @@
 
 use fathomp_abi_tests::run::{self, Limits};
 use fathomp_requirements::left_out;
+use fathomp_types::Ending;
 use libtest_mimic::{Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -194,8 +195,8 @@ fn compile(
         .arg(output)
         .args(["-ldl", "-lpthread"]);
     let ended = run::run(&mut command, LIMITS).map_err(|error| error.to_string())?;
-    match ended.code {
-        Some(0) => Ok(()),
+    match ended.ending {
+        Ending::Exited(0) => Ok(()),
         _ => Err(format!("{compiler} refused {sources:?}:\n{}", ended.stderr).into()),
     }
 }
@@ -255,7 +256,7 @@ impl Bench {
             .env("OMP_NUM_THREADS", "2")
             .envs(variables.iter().copied());
         let ended = run::run(&mut command, LIMITS).map_err(|error| error.to_string())?;
-        if ended.code != Some(0) || ended.stdout != printed {
+        if ended.ending != Ending::Exited(0) || ended.stdout != printed {
             let said = format!("{}\n{}{}", ended.describe(), ended.stdout, ended.stderr);
             return Err(said.into());
         }

@@ -14,7 +14,7 @@ use fathomp_trace::dsm::DsmCount;
 use fathomp_trace::model::{Meta, Recording};
 use fathomp_trace::record::Record;
 use fathomp_trace::{reader, writer};
-use fathomp_types::Clock;
+use fathomp_types::{Clock, Ending};
 use libtest_mimic::{Completion, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,7 +99,7 @@ fn make(nodes: u16, protocol: Protocol) -> Result<Run, Failed> {
     let mut command = Command::new(program);
     plan.apply(&mut command, Inherit::All);
     let ended = run::run(&mut command, LIMITS)?;
-    if ended.code != Some(0) {
+    if ended.ending != Ending::Exited(0) {
         return Err(format!("{}\n{}", ended.describe(), ended.stderr).into());
     }
     let drainer = Drainer::new(&live, &recording, DrainLimits::default()).map_err(fail)?;
@@ -126,8 +126,8 @@ fn build(directory: &Path) -> Result<PathBuf, Failed> {
     let mut command = Command::new("gcc");
     command.args(["-O2", "-g", "-fopenmp", "-o"]);
     let ended = run::run(command.arg(&output).arg(source), LIMITS)?;
-    match ended.code {
-        Some(0) => Ok(output),
+    match ended.ending {
+        Ending::Exited(0) => Ok(output),
         _ => Err(ended.stderr.into()),
     }
 }

@@ -5,6 +5,7 @@
 
 use fathomp_abi_tests::run::{self, Limits};
 use fathomp_requirements::left_out;
+use fathomp_types::Ending;
 use libtest_mimic::{Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -74,8 +75,8 @@ fn compile(arguments: &[&str], source: &Path, output: &Path) -> Result<(), Faile
     let mut command = Command::new("gcc");
     command.args(arguments).arg("-o").arg(output).arg(source);
     let ended = run::run(&mut command, LIMITS).map_err(|error| error.to_string())?;
-    match ended.code {
-        Some(0) => Ok(()),
+    match ended.ending {
+        Ending::Exited(0) => Ok(()),
         _ => Err(format!("gcc refused {}:\n{}", source.display(), ended.stderr).into()),
     }
 }
@@ -139,7 +140,7 @@ impl Bench {
                 .env("FATHOMP_DSM", way.protocol);
         }
         let ended = run::run(&mut command, LIMITS).map_err(|error| error.to_string())?;
-        if ended.code != Some(0) {
+        if ended.ending != Ending::Exited(0) {
             return Err(format!("{program}: {}\n{}", ended.describe(), ended.stderr).into());
         }
         Ok((ended.stdout, read(told.path())?))
