@@ -36,7 +36,7 @@ pub(crate) fn machine_named(name: &str, packages: Option<u32>) -> Result<Target,
         ))
         .with_code(exit::USAGE));
     }
-    let machine = Machine::read(path).map_err(|error| Failure::of(&error))?;
+    let machine = Machine::read(path)?;
     let own = machine.host == host::machine().host;
     let packages = packages.unwrap_or(if own { host::packages() } else { 1 });
     Ok(Target::measured(machine, packages))

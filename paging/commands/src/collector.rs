@@ -179,7 +179,10 @@ impl Collector {
                 Ok(Answer::Ready | Answer::Watching(_) | Answer::Closed(_)) => {}
                 Err(RecvTimeoutError::Timeout) => return Err("did not end".to_owned()),
                 Err(RecvTimeoutError::Disconnected) => {
-                    let ended = self.child.wait().map(|status| Ending::from(status).to_string());
+                    let ended = self
+                        .child
+                        .wait()
+                        .map(|status| Ending::from(status).to_string());
                     let how = ended.unwrap_or_else(|error| error.to_string());
                     return Err(format!("ended too early ({how})"));
                 }

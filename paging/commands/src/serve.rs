@@ -53,7 +53,7 @@ pub(crate) fn serve(service: &Service) -> Result<(), Failure> {
 }
 
 fn collect(service: &Service) -> Result<Vec<String>, Failure> {
-    let setup = Setup::read(&service.live).map_err(|error| Failure::of(&error))?;
+    let setup = Setup::read(&service.live)?;
     // Three counters of every thread are open at the same time.
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // Where that is forbidden, fewer threads have counters, which is said.
@@ -63,8 +63,7 @@ fn collect(service: &Service) -> Result<Vec<String>, Failure> {
     let mut collector = Collector::start(Job {
         live: service.live.clone(),
         setup: setup.clone(),
-    })
-    .map_err(|error| Failure::of(&error))?;
+    })?;
     let mut watchers = Watchers::new(setup);
     let mut orders = Orders::default();
     answer(&Answer::Ready)?;

@@ -43,7 +43,7 @@ pub(super) fn measure(unpacked: &Unpacked, plain: &Measured) -> Option<EventCost
 }
 
 fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
-    let scratch = tempfile::tempdir().map_err(|error| Failure::new(error.to_string()))?;
+    let scratch = tempfile::tempdir()?;
     let capture = Stdout::Discard.captured();
     let program = Program {
         path: unpacked.probe.clone(),

@@ -53,7 +53,7 @@ pub(super) fn predict(plan: &Predict, console: Console) -> Outcome {
 
 /// On a cluster, by replaying accesses where they were recorded, else by a published model.
 fn on_cluster(plan: &Predict, cluster: &Path, at: Vec<u32>, console: Console) -> Outcome {
-    let cluster = Cluster::find(cluster).map_err(|error| Failure::of(&error))?;
+    let cluster = Cluster::find(cluster)?;
     let accesses = forecast::with_accesses(plan);
     if !accesses.is_empty() {
         return forecast::forecast(plan, &accesses, &cluster, console);
@@ -86,7 +86,7 @@ fn beside_observed(plan: &Predict) -> Result<Predicted, Failure> {
         counted: None,
     });
     if let (Some(file), Some(priced)) = (&plan.sdp.counts, priced) {
-        let counted = Counted::read(file).map_err(|error| Failure::of(&error))?;
+        let counted = Counted::read(file)?;
         return load::ask(&Question::ObservedCounts {
             counted: &counted,
             priced,

@@ -53,7 +53,7 @@ pub(super) fn validate(
         )
         .with_code(exit::USAGE));
     }
-    let scratch = tempfile::tempdir().map_err(|error| Failure::new(error.to_string()))?;
+    let scratch = tempfile::tempdir()?;
     let directory = match &plan.evaluating.save {
         Some(directory) => directory.as_path(),
         None => scratch.path(),
@@ -220,7 +220,7 @@ fn build(plan: &Predict) -> Result<Vec<Job>, Failure> {
     let mut jobs = Vec::new();
     for (name, workload) in chosen {
         let built = shop.build(workload, class, true);
-        let built = built.map_err(|error| Failure::of(&error))?;
+        let built = built?;
         let mut command = vec![OsString::from(&built.path)];
         let arguments = workload.size_arguments(class, None);
         command.extend(arguments.into_iter().map(OsString::from));
@@ -237,7 +237,7 @@ fn prices(
     progress: &Progress,
 ) -> Result<(Prices, Vec<String>), Failure> {
     if let Some(file) = &plan.sdp.cluster {
-        let found = Prices::find(file).map_err(|error| Failure::of(&error))?;
+        let found = Prices::find(file)?;
         return Ok((found, Vec::new()));
     }
     let cluster = Cluster {

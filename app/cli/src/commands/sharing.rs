@@ -34,7 +34,7 @@ pub(super) fn sharing(plan: &Sharing, console: Console) -> Outcome {
     sharing::check(&program).map_err(launcher)?;
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
     let machine = match &plan.machine {
-        Some(file) => Some(Machine::read(file).map_err(|error| Failure::of(&error))?),
+        Some(file) => Some(Machine::read(file)?),
         None => measured(&unpacked, console),
     };
     let looked = sharing::look(&Request {

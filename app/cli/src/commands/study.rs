@@ -50,8 +50,7 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
     Study::check(&plan.directory, plan.force)?;
     let unpacked = fathomp_runtime::unpack()?;
     let asked = plan.runtime.0.first().unwrap_or(&RuntimeArg::Fathomp);
-    let runtime =
-        Watched::prepare(asked, program, &unpacked).map_err(|error| Failure::of(&error))?;
+    let runtime = Watched::prepare(asked, program, &unpacked)?;
     let teams = Team::all(plan, None);
     let mut study = Study::create(&plan.directory, words(program))?;
 
@@ -112,7 +111,7 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
     });
     let advice = advice.filter(|_| soundness.broken.is_none());
     if let Some(advice) = &advice {
-        let json = advice.to_json().map_err(|error| Failure::of(&error))? + "\n";
+        let json = advice.to_json()? + "\n";
         output::write_file(&study.path("advice.json"), json.as_bytes())?;
     }
     study.index.notes = notes;

@@ -38,7 +38,7 @@ pub(super) fn write(
     input: &Input<'_>,
     verdict: &Verdict,
 ) -> Result<(), Failure> {
-    let page = fathomp_report::page(input, verdict).map_err(|error| Failure::of(&error))?;
+    let page = fathomp_report::page(input, verdict)?;
     output::write_file(&plan.output, page.as_bytes())?;
     output::stream_file(&study.path("result.json"), |out| {
         fathomp_report::export::json(input, verdict, out).map_err(|error| Failure::of(&error))

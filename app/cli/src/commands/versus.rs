@@ -74,7 +74,7 @@ pub(super) fn versus(
             tables: &compared.tables,
             notes: &study.index.notes,
         };
-        let page = runtimes_page(&comparison).map_err(|error| Failure::of(&error))?;
+        let page = runtimes_page(&comparison)?;
         output::write_file(&plan.output, page.as_bytes())?;
         console.say(format!("wrote {}", plan.output.display()));
     }

@@ -68,7 +68,7 @@ impl Gathered {
         fs::create_dir_all(&directory).map_err(|error| Failure::unwritable(&directory, &error))?;
         // Before anything else is there: a recording that is cut off can be read, too.
         let written = circumstances.write(&directory);
-        written.map_err(|error| Failure::of(&error))?;
+        written?;
         Ok(Self {
             paging: Some(circumstances),
             ..self
@@ -92,8 +92,8 @@ impl Gathered {
         };
         let directory = self.recording.join(DIRECTORY);
         let written = meta.write(&directory);
-        written.map_err(|error| Failure::of(&error))?;
-        let recording = Recording::open(&directory).map_err(|error| Failure::of(&error))?;
+        written?;
+        let recording = Recording::open(&directory)?;
         Ok(Some(paging::Recorded::of(&recording)))
     }
 

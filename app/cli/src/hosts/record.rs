@@ -95,7 +95,7 @@ pub(crate) fn record(
     };
     let planned = plan::plan(program);
     if let Some(regions) = &planned.regions {
-        let json = regions.to_json().map_err(|error| Failure::of(&error))?;
+        let json = regions.to_json()?;
         output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
     }
     let beside = AskedBeside {

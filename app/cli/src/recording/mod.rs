@@ -132,7 +132,7 @@ impl<'a> Prepared<'a> {
             false => plan::Planned::default(),
         };
         if let Some(regions) = &planned.regions {
-            let json = regions.to_json().map_err(|error| Failure::of(&error))?;
+            let json = regions.to_json()?;
             output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
         }
         Ok(Self {
@@ -371,8 +371,7 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
     let told = Plan::from_env(&|name| match name == RECORD.name {
         true => Some(request.destination.directory.into()),
         false => environment.get(name).cloned(),
-    })
-    .map_err(|error| Failure::of(&error))?;
+    })?;
     let cluster = told.cluster.filter(|_| request.teams.cluster.nodes > 1);
     let text = |(name, value): (String, OsString)| (name, value.to_string_lossy().into_owned());
     let environment = environment.into_iter().map(text).collect();

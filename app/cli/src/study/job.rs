@@ -384,8 +384,8 @@ impl Job<'_> {
             stdout,
             stderr,
         };
-        let running = launch.start().map_err(|error| Failure::of(&error))?;
-        let ended = running.wait(None).map_err(|error| Failure::of(&error))?;
+        let running = launch.start()?;
+        let ended = running.wait(None)?;
         match load::has_regions(directory) {
             true => Ok((ended, None)),
             // Its words went to the terminal.

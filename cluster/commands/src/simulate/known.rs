@@ -91,7 +91,7 @@ impl Known {
         let all: Result<Vec<_>, _> = self.all().map(|known| by_pages(known, least)).collect();
         let all = all?;
         let all: Vec<&Accesses> = all.iter().map(AsRef::as_ref).collect();
-        let told = extrapolate(&all, nodes).map_err(|error| Failure::of(&error))?;
+        let told = extrapolate(&all, nodes)?;
         Ok((Cow::Owned(by_pages(&told, page_bytes)?.into_owned()), true))
     }
 }

@@ -54,7 +54,7 @@ impl Priced {
         } = cluster.network;
         let net = Net::new(latency_us, bandwidth_mb_per_s).map_err(|error| usage(&error))?;
         let prices = cluster.prices(protocol, None);
-        let prices = prices.map_err(|error| Failure::of(&error))?;
+        let prices = prices?;
         let prices::Prices {
             local_write_us,
             remote_write_us,

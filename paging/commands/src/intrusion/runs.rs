@@ -175,7 +175,7 @@ impl Runs<'_> {
         if let Some(host) = host {
             host.finish()?;
         }
-        let facts = facts::read(&way.streams(), &way.name).map_err(|error| Failure::of(&error))?;
+        let facts = facts::read(&way.streams(), &way.name)?;
         for problem in problems {
             taken.warn(&way.name, problem);
         }

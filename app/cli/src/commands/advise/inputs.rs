@@ -86,7 +86,7 @@ impl Inputs {
         })?;
         if data.starts_with(b"\x7fELF") {
             let found = fathomp_scan::scan_bytes(path, data);
-            self.add(found.map_err(|error| Failure::of(&error))?);
+            self.add(found?);
             return Ok(());
         }
         let text = String::from_utf8(data).map_err(|_| {
@@ -95,7 +95,7 @@ impl Inputs {
                 path.display()
             ))
         })?;
-        self.add(Regions::from_json(&text).map_err(|error| Failure::of(&error))?);
+        self.add(Regions::from_json(&text)?);
         Ok(())
     }
 

@@ -42,8 +42,7 @@ pub(super) fn advise_on(plan: &Advise, console: Console) -> Outcome {
     };
     let mut advice = slowly(console, "predicting the times of regions", || {
         advise(evidence, &target, &question)
-    })
-    .map_err(|error| Failure::of(&error))?;
+    })?;
     advice.notes.extend(inputs.notes);
     if plan.patch {
         let patch = fathomp_advise::patch(&advice, inputs.regions.as_ref(), &mut |path| {
@@ -51,7 +50,7 @@ pub(super) fn advise_on(plan: &Advise, console: Console) -> Outcome {
         });
         return give_patch(plan, &patch, console);
     }
-    let json = advice.to_json().map_err(|error| Failure::of(&error))? + "\n";
+    let json = advice.to_json()? + "\n";
     if let Some(file) = &plan.output {
         output::write_file(file, json.as_bytes())?;
         console.say(format!(

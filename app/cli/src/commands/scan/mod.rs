@@ -21,7 +21,7 @@ pub(super) fn scan(plan: &Scan, console: Console) -> Outcome {
     }
     let mut inputs = Inputs::sort(&plan.inputs)?;
     if let Some(list) = &plan.commands {
-        let compiled = compile_commands(list).map_err(|error| Failure::of(&error))?;
+        let compiled = compile_commands(list)?;
         if compiled.is_empty() && plan.inputs.is_empty() {
             return Err(Failure::new(format!(
                 "{}: lists no source in C, C++ or Fortran: name sources or a program instead",
@@ -38,7 +38,7 @@ pub(super) fn scan(plan: &Scan, console: Console) -> Outcome {
     }
     let mut regions = Regions::default();
     for program in &inputs.programs {
-        let found = fathomp_scan::scan(program).map_err(|error| Failure::of(&error))?;
+        let found = fathomp_scan::scan(program)?;
         add(&mut regions, found);
     }
     let scanned = sources(plan, &inputs, &mut regions)?;
@@ -101,7 +101,7 @@ fn add(all: &mut Regions, one: Regions) {
 fn sources(plan: &Scan, inputs: &Inputs, regions: &mut Regions) -> Result<Vec<Scanned>, Failure> {
     let mut scanned = Vec::new();
     for source in &inputs.sources {
-        let one = scan_file(source, &Default::default()).map_err(|error| Failure::of(&error))?;
+        let one = scan_file(source, &Default::default())?;
         scanned.push(one);
     }
     let mut others: Vec<Compiled> = inputs.listed.clone();
@@ -156,7 +156,7 @@ fn write(plan: &Scan, regions: &Regions, console: Console) -> Result<(), Failure
         Ok::<(), Failure>(())
     };
     if let Some(path) = &plan.output {
-        let json = regions.to_json().map_err(|error| Failure::of(&error))?;
+        let json = regions.to_json()?;
         wrote(path, json + "\n")?;
     }
     if let Some(path) = &plan.region_lines {
