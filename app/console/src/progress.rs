@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 /// What takes longer is announced where no bar shows it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// Steps of a command that takes over a second.
 pub struct Progress {
@@ -57,7 +57,7 @@ impl Progress {
         let (bar, console, doing) = (self.bar.clone(), self.console, doing.to_owned());
         // It ends by itself soon after; without it nothing is said.
         let _ = thread::Builder::new().spawn(move || {
-            let late = waits.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+            let late = waits.recv_timeout(SILENCE_MAX) == Err(RecvTimeoutError::Timeout);
             if late && bar.is_hidden() {
                 console.say(format!("{doing}, which takes a while"));
             }

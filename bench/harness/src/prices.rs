@@ -16,7 +16,7 @@ use toolchain::{File, Recipe};
 /// Bootstrap replicates.
 const REPLICATES: usize = 400;
 /// A run takes about as long as it is told to, and starting takes time too.
-const PATIENCE: Duration = Duration::from_secs(180);
+const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Times of faults, in nanoseconds a page, one for each round.
 #[derive(Clone, Debug, Deserialize)]
@@ -159,7 +159,7 @@ pub fn sync(program: &mut Command, effort: Effort) -> Result<Sync, PricesError> 
 
 pub(crate) fn ask<T: DeserializeOwned>(program: &mut Command) -> Result<T, PricesError> {
     let limits = Limits {
-        time: PATIENCE,
+        time: RUN_TIMEOUT,
         bytes: 1 << 20,
     };
     let ended = process::run(program, limits)?;

@@ -51,7 +51,7 @@ pub enum RunError {
 
 /// How long a pipe may stay open after the child's end: somebody that the child
 /// left running may hold it.
-const GRACE: Duration = Duration::from_secs(1);
+const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs `command` without standard input to its end, or kills it at the limit.
 ///
@@ -115,7 +115,7 @@ impl Drain {
 
     fn finish(self) -> String {
         // Nothing is ever sent: the thread lets go when the pipe is closed.
-        let _ = self.closed.recv_timeout(GRACE);
+        let _ = self.closed.recv_timeout(OUTPUT_END_TIMEOUT);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
     }

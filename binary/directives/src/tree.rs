@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use tree_sitter::{LanguageError, Node, ParseOptions, Parser, Tree};
 
 /// Time for any file.
-const LIMIT: Duration = Duration::from_secs(10);
+const PARSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// More for each of its MiB.
-const LIMIT_PER_MIB: Duration = Duration::from_secs(4);
+const PARSE_TIMEOUT_PER_MIB: Duration = Duration::from_secs(4);
 
 /// Why a text was not parsed.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum ParseError {
 pub(crate) fn parse(language: Language, text: &str) -> Result<Tree, ParseError> {
     let mut parser = parser(language)?;
     let mib = u32::try_from(text.len() >> 20).unwrap_or(u32::MAX);
-    let limit = LIMIT + LIMIT_PER_MIB.saturating_mul(mib);
+    let limit = PARSE_TIMEOUT + PARSE_TIMEOUT_PER_MIB.saturating_mul(mib);
     let begin = Instant::now();
     let mut in_time = |_: &tree_sitter::ParseState| {
         if begin.elapsed() > limit {

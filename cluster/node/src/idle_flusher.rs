@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Time without a fault or an operation until the first flush, and longest time
 /// between two.
-const FIRST: Duration = Duration::from_millis(20);
-const LONGEST: Duration = Duration::from_secs(1);
+const FLUSH_INTERVAL_MIN: Duration = Duration::from_millis(20);
+const FLUSH_INTERVAL_MAX: Duration = Duration::from_secs(1);
 
 /// Time between two looks.
 pub(crate) const REST: Duration = Duration::from_millis(10);
@@ -44,8 +44,8 @@ impl IdleFlusher {
     pub(crate) fn new(waits: Waits) -> Self {
         Self {
             first: match waits {
-                Waits::Never => LONGEST,
-                Waits::ThenFlushes | Waits::Plainly => FIRST,
+                Waits::Never => FLUSH_INTERVAL_MAX,
+                Waits::ThenFlushes | Waits::Plainly => FLUSH_INTERVAL_MIN,
             },
             threads: Vec::new(),
             operations: 0,
@@ -74,7 +74,7 @@ impl IdleFlusher {
             if now.duration_since(watched.since) >= watched.patience {
                 lasts = true;
                 watched.since = now;
-                watched.patience = (watched.patience * 2).min(LONGEST);
+                watched.patience = (watched.patience * 2).min(FLUSH_INTERVAL_MAX);
             }
             if self.threads.len() <= number {
                 self.threads.resize(number + 1, None);
@@ -84,7 +84,7 @@ impl IdleFlusher {
         if operations != self.operations {
             self.operations = operations;
             self.since = now;
-        } else if now.duration_since(self.since) >= LONGEST {
+        } else if now.duration_since(self.since) >= FLUSH_INTERVAL_MAX {
             self.since = now;
             lasts |= self.threads.iter().any(Option::is_some);
         }
@@ -112,11 +112,11 @@ mod tests {
     fn one_quiet_thread_among_busy_ones_is_noticed_ever_more_rarely() {
         let mut quiet = IdleFlusher::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
-        let_pass(&mut quiet, FIRST);
+        let_pass(&mut quiet, FLUSH_INTERVAL_MIN);
         assert!(look(&mut quiet, [1, 2], 2));
-        let_pass(&mut quiet, FIRST);
+        let_pass(&mut quiet, FLUSH_INTERVAL_MIN);
         assert!(!look(&mut quiet, [1, 3], 3));
-        let_pass(&mut quiet, FIRST);
+        let_pass(&mut quiet, FLUSH_INTERVAL_MIN);
         assert!(look(&mut quiet, [1, 4], 4));
     }
 
@@ -124,9 +124,9 @@ mod tests {
     fn faults_without_operations_are_enough_for_a_while_only() {
         let mut quiet = IdleFlusher::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
-        let_pass(&mut quiet, LONGEST / 2);
+        let_pass(&mut quiet, FLUSH_INTERVAL_MAX / 2);
         assert!(!look(&mut quiet, [2, 2], 1));
-        let_pass(&mut quiet, LONGEST / 2);
+        let_pass(&mut quiet, FLUSH_INTERVAL_MAX / 2);
         assert!(look(&mut quiet, [3, 3], 1));
         assert!(!look(&mut quiet, [4, 4], 1));
     }
@@ -135,7 +135,7 @@ mod tests {
     fn threads_that_wait_are_not_quiet() {
         let mut quiet = IdleFlusher::new(Waits::Plainly);
         assert!(!look(&mut quiet, [1, 1], 1));
-        let_pass(&mut quiet, LONGEST);
+        let_pass(&mut quiet, FLUSH_INTERVAL_MAX);
         assert!(!quiet.lasts(std::iter::empty(), 1));
     }
 }

@@ -192,8 +192,8 @@ impl Drop for Reserve {
 /// Adds a sentence to those that the user is told, if it is a new one.
 pub fn note(problems: &mut Vec<String>, problem: String) {
     /// Sentences beyond this many help nobody.
-    const ENOUGH: usize = 100;
-    if problems.len() < ENOUGH && !problems.contains(&problem) {
+    const PROBLEMS_MAX: usize = 100;
+    if problems.len() < PROBLEMS_MAX && !problems.contains(&problem) {
         problems.push(problem);
     }
 }

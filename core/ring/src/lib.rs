@@ -177,10 +177,14 @@ impl<'a, W: Word> Ring<'a, W> {
     /// ring is fuller than an eighth; with `all`, if there are any.
     pub fn due(&self, from: u64, all: bool) -> Option<u64> {
         /// A ring that is this full (one part in so many) is emptied at once.
-        const SOON: u64 = 8;
+        const FULLNESS_DIVISOR: u64 = 8;
         let written = self.written();
         let pending = written.wrapping_sub(from);
-        let least = if all { 1 } else { self.capacity() / SOON };
+        let least = if all {
+            1
+        } else {
+            self.capacity() / FULLNESS_DIVISOR
+        };
         (pending >= least.max(1)).then_some(written)
     }
 

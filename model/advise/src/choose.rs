@@ -9,7 +9,7 @@ use fathomp_stats::quantile;
 /// Trips are looked at from this part of those measured,
 const FEWEST: f64 = 1e-7;
 /// to so many times as many,
-const MOST: f64 = 1e3;
+const TRIPS_FACTOR_MAX: f64 = 1e3;
 /// in steps of this factor; where the choice changes, more finely.
 const FACTOR: f64 = 4.0;
 /// A list of steps that is longer than this says nothing that people can read.
@@ -256,7 +256,7 @@ fn steps(
     let mut steps = vec![step(0, at(FEWEST.max(1.0 / trips)))];
     let mut scale = FEWEST.max(1.0 / trips);
     let mut current = steps[0].threads;
-    while scale < MOST {
+    while scale < TRIPS_FACTOR_MAX {
         let next = scale * FACTOR;
         let threads = at(next);
         if threads != current {

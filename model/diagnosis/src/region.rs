@@ -13,7 +13,7 @@ const NAME_CHARS: usize = 60;
 /// What it takes to start a thread, at most.
 const START_NS: f64 = 150_000.0;
 /// Executions from which on what each costs matters.
-const OFTEN: f64 = 50.0;
+const EXECUTIONS_MIN: f64 = 50.0;
 
 /// Prices where no machine was measured: what this costs on machines of the last ten
 /// years, to the power of ten.
@@ -70,7 +70,7 @@ impl<'a> Seen<'a> {
     /// What starting threads may have taken, once in the program: part of a region that is
     /// executed often enough for its constructs to cost more is none of it.
     pub(crate) fn start_ns(&self) -> f64 {
-        match self.executions() < OFTEN {
+        match self.executions() < EXECUTIONS_MIN {
             true => START_NS * f64::from(self.team.saturating_sub(1)),
             false => 0.0,
         }

@@ -8,7 +8,7 @@ use fathomp_types::text::list;
 use fathomp_types::units::{count, duration, plural};
 
 /// Part of a region's executions on whose team's size somebody decided, to be named for it.
-const MOST: f64 = 0.95;
+const DECIDED_SHARE_MIN: f64 = 0.95;
 
 /// Libraries whose own settings decide on the threads of their regions: part of their file's
 /// path, and the setting.
@@ -45,7 +45,9 @@ pub(crate) fn false_clause(region: &Region) -> Option<(Decider, Decided)> {
 pub(crate) fn is_inner(region: &Region) -> bool {
     let levels = region.deciders.get(&Decider::Levels);
     region.level > 1
-        && levels.is_some_and(|decided| decided.executions as f64 >= MOST * region.instances as f64)
+        && levels.is_some_and(|decided| {
+            decided.executions as f64 >= DECIDED_SHARE_MIN * region.instances as f64
+        })
 }
 
 /// Between these lies what it takes to begin and to end a region of one thread; the least where

@@ -22,7 +22,7 @@ impl SpinPolicy {
     /// From here on, about ten microseconds, the processor is offered to
     /// others every [`SpinPolicy::OFFER`] polls: the thread that is waited for may
     /// be one that other programs keep from running.
-    const LONG: u32 = 512;
+    const POLLS_BEFORE_OFFERS: u32 = 512;
     const OFFER: u32 = 16;
     /// At this poll of every so many, behind the eager ones, a wait counts as one that lasts:
     /// again and again, since what it waits for may have let it do something else.
@@ -64,7 +64,9 @@ impl SpinPolicy {
     /// What to do after poll number `poll` has found nothing.
     #[inline]
     fn rest(self, poll: u32) {
-        if self.0 & Self::CROWDED != 0 || (poll >= Self::LONG && poll.is_multiple_of(Self::OFFER)) {
+        if self.0 & Self::CROWDED != 0
+            || (poll >= Self::POLLS_BEFORE_OFFERS && poll.is_multiple_of(Self::OFFER))
+        {
             waits_long();
             yield_now();
         } else if poll >= Self::EAGER {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a node may be silent; it gives a sign of life every few seconds.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Files of one node.
 const FILES_MOST: usize = 1 << 20;
 /// Bytes of a file's name.
@@ -177,7 +177,7 @@ impl Host {
                 }
             }
         }
-        let silent = |node: &Node| node.heard.elapsed() > SILENCE;
+        let silent = |node: &Node| node.heard.elapsed() > SILENCE_MAX;
         let silent: Vec<_> = self
             .nodes
             .iter()

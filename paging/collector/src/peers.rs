@@ -12,9 +12,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 /// Connections at a time; more wait to be accepted.
-const PEERS_MOST: usize = 4096;
+const PEERS_MAX: usize = 4096;
 /// How long a peer may take to introduce itself.
-const PATIENCE: Duration = Duration::from_secs(10);
+const INTRODUCTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a message on a local socket at most: words, with the header before them.
 const LOCAL_BYTES: usize = 256 << 10;
 /// Bytes taken from one peer at a time, so that others get their turn.
@@ -145,8 +145,8 @@ impl Peers {
     }
 
     fn accept(&mut self) {
-        self.deaf = self.peers.len() >= PEERS_MOST;
-        while self.peers.len() < PEERS_MOST {
+        self.deaf = self.peers.len() >= PEERS_MAX;
+        while self.peers.len() < PEERS_MAX {
             let link = match (&self.local, &self.network) {
                 (Some(listener), _) => match listener.accept() {
                     Ok(Some(link)) => Ok((Link::Local(link), None)),
@@ -201,7 +201,7 @@ impl Peers {
                 Ok(got) => got,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let silent = !peer.known && peer.came.elapsed() > PATIENCE;
+                    let silent = !peer.known && peer.came.elapsed() > INTRODUCTION_TIMEOUT;
                     return match silent {
                         true => Err("it did not introduce itself".to_owned()),
                         false => Ok(true),

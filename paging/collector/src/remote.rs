@@ -7,7 +7,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// How long the other host may take to answer, or to make room.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often to give a sign of life when there is nothing to send.
 const SIGN_EVERY: Duration = Duration::from_secs(5);
 
@@ -28,7 +28,7 @@ pub(crate) struct Remote {
 impl Remote {
     /// Connects, introduces this collector and measures how far the clocks are apart.
     pub(crate) fn connect(address: &str, hello: &Hello) -> io::Result<Self> {
-        let socket = client::connect(address, PATIENCE)?;
+        let socket = client::connect(address, ANSWER_TIMEOUT)?;
         let clock = client::introduce(&socket, hello)?;
         Ok(Self {
             socket,

@@ -14,9 +14,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// Longer than the collector takes to begin to watch.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longer than it takes to write what is left, to a slow disk.
-const PATIENCE_AT_END: Duration = Duration::from_secs(300);
+const END_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The collector cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +85,7 @@ impl Collector {
             problems: Vec::new(),
             failed: None,
         };
-        match collector.answers.recv_timeout(PATIENCE) {
+        match collector.answers.recv_timeout(BEGIN_TIMEOUT) {
             Ok(Answer::Ready) => Ok(collector),
             Ok(Answer::Failed(why)) => Err(CollectorError::Failed(why)),
             _ => Err(CollectorError::Gone),
@@ -100,7 +100,7 @@ impl Collector {
     /// Has it watch a process that is about to become the program.
     pub(super) fn watch(&mut self, process: u32) {
         if self.order(Order::Watch(process)) {
-            match self.answers.recv_timeout(PATIENCE) {
+            match self.answers.recv_timeout(BEGIN_TIMEOUT) {
                 Ok(Answer::Watching(problems)) => self.problems.extend(problems),
                 Ok(Answer::Failed(why)) => self.failed = Some(why),
                 // It has ended or hangs, which its end will tell.
@@ -161,7 +161,7 @@ impl Collector {
     /// known of that.
     pub(super) fn close(mut self) -> Vec<String> {
         self.order(Order::Close);
-        match self.answers.recv_timeout(PATIENCE_AT_END) {
+        match self.answers.recv_timeout(END_TIMEOUT) {
             Ok(Answer::Closed(problems)) => problems,
             _ => Vec::new(),
         }
@@ -173,7 +173,7 @@ impl Collector {
             return Err(format!("broke off: {why}"));
         }
         loop {
-            match self.answers.recv_timeout(PATIENCE_AT_END) {
+            match self.answers.recv_timeout(END_TIMEOUT) {
                 Ok(Answer::Finished(finished)) => return Ok(finished),
                 Ok(Answer::Failed(why)) => return Err(format!("broke off: {why}")),
                 Ok(Answer::Ready | Answer::Watching(_) | Answer::Closed(_)) => {}
@@ -203,7 +203,7 @@ impl Drop for Collector {
     fn drop(&mut self) {
         // Without orders it ends by itself, unless it hangs.
         drop(self.orders.take());
-        while let Ok(_said) = self.answers.recv_timeout(PATIENCE_AT_END) {}
+        while let Ok(_said) = self.answers.recv_timeout(END_TIMEOUT) {}
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -22,7 +22,7 @@ const A_PIECE: f64 = 0.3;
 /// had work.
 const LONG_NS: f64 = 500_000.0;
 /// Loops must hold this part of a region's work before their pieces bound it.
-const MOST: f64 = 0.8;
+const LOOP_SHARE_MIN: f64 = 0.8;
 /// Threads among which so many pieces each were handed out could all have had some.
 const PLENTY: u64 = 8;
 /// A task more or less is worth this much of the mean, in a region whose work is in its tasks.
@@ -214,7 +214,7 @@ impl Sum {
     fn finish(self) -> Work {
         let mut pieces: Vec<Pieces> = Vec::new();
         let work_ns = self.work_ns.max(1.0);
-        if self.in_loops_ns >= MOST * work_ns {
+        if self.in_loops_ns >= LOOP_SHARE_MIN * work_ns {
             pieces.extend(self.loops.iter().map(|(&(kind, pieces), loops)| Pieces {
                 kind,
                 pieces,

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Recordings of the probe need not be complete.
 const RECORDING_BYTES_MAX: u64 = 4 << 20;
 /// The probe takes a second or two.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Costs of events, given what constructs cost one thread without a recorder. None if the
 /// recorded run fails: then reports go by what is usual.
@@ -67,7 +67,7 @@ fn run_recorded(unpacked: &Unpacked) -> Result<Option<Measured>, Failure> {
     let recorded = recording::record(&Request {
         teams: Teams::of(1),
         conditions: Conditions {
-            timeout: Some(PATIENCE),
+            timeout: Some(PROBE_TIMEOUT),
             ..Conditions::default()
         },
         ..Request::new(subject, destination, streams)

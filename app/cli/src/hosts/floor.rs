@@ -18,7 +18,7 @@ use serde_json::json;
 use std::time::Duration;
 
 /// Time after which there are fewer samples, for each kind.
-const LIMIT: Duration = Duration::from_secs(1);
+const SAMPLING_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Measures between hosts, or takes part in that on one of them.
 pub(crate) fn wire_floor(asked: &WireFloor, console: Console) -> Outcome {
@@ -66,7 +66,7 @@ fn here(asked: &WireFloor) -> Outcome {
     let taken = take(&agent).map_err(|error| refuse(error.to_string()))?;
     let extent = Extent {
         samples: asked.samples,
-        limit: LIMIT,
+        limit: SAMPLING_TIME_MAX,
     };
     let floor =
         take_part(&taken.hosts, taken.wires, extent).map_err(|error| refuse(error.to_string()))?;

@@ -43,7 +43,7 @@ const ACCESSES_DESCRIPTOR: i32 = 204;
 pub(super) const ACCESSES: &str = "/proc/self/fd/204";
 
 /// How often the launcher is told of what has come.
-const EVERY: Duration = Duration::from_millis(100);
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Most bytes told at once.
 const PIECE: usize = 256 << 10;
 
@@ -255,7 +255,7 @@ impl Work {
     /// Tells what comes until the program has `ended`, and then the rest.
     fn until(mut self, ended: &Receiver<Option<Paged>>) {
         let session = loop {
-            match ended.recv_timeout(EVERY) {
+            match ended.recv_timeout(REPORT_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) => {
                     pass_on(self.spool.path(), &mut self.sent, &self.tell);
                 }

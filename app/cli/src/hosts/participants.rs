@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long mpirun is given to take what a rank has said.
-const HEARING: Duration = Duration::from_secs(2);
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Hosts, and what they have in common if they were started by somebody else.
 pub(crate) struct Participants {
@@ -82,7 +82,7 @@ pub(crate) fn gather(on: &OnHosts, command: &[OsString], nodes: u16) -> Result<G
                 // The others have found the same, and say so unless they are ended before.
                 complain("", &one_line(&failure.sentence));
                 // mpirun may not look again for words of a rank that has had it end all.
-                wait_until_heard(HEARING);
+                wait_until_heard(LAST_WORDS_TIMEOUT);
                 end_all(&started, exit::LAUNCHER);
                 return Ok(Gathered::Member(exit::LAUNCHER));
             }

@@ -12,7 +12,7 @@ use std::time::Duration;
 const LINE_BYTES_MAX: u64 = 64 << 10;
 /// How long the end of an output is waited for once its program has ended: other processes
 /// may hold it open.
-const PATIENCE: Duration = Duration::from_secs(1);
+const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A pipe whose lines are shown.
 pub(super) struct Labelled {
@@ -60,7 +60,7 @@ impl Draining {
     /// The program has ended: waits for the rest.
     pub(super) fn wait(self) {
         // An error says that the thread is through, or that time is up.
-        let _ = self.0.recv_timeout(PATIENCE);
+        let _ = self.0.recv_timeout(OUTPUT_END_TIMEOUT);
     }
 }
 

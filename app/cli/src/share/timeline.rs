@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// How often what programs told is taken from the board.
-const PERIOD: Duration = Duration::from_millis(20);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
 /// Spans that are kept of one program.
 const SPANS_MAX: usize = 100_000;
 
@@ -68,7 +68,7 @@ impl<'a> Collector<'a> {
     pub(super) fn collect_until_ended(&mut self, ends: &Receiver<usize>, count: usize) {
         let mut left = count;
         while left > 0 {
-            match ends.recv_timeout(PERIOD) {
+            match ends.recv_timeout(SAMPLE_INTERVAL) {
                 Ok(_) => left -= 1,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -50,7 +50,7 @@ const MORE: u32 = 2;
 const MORE_AT_MOST: Duration = Duration::from_secs(2);
 
 /// Time that only a look at shared lines explains must be this part of the whole.
-const UNTOLD: f64 = 0.05;
+const UNEXPLAINED_SHARE_MIN: f64 = 0.05;
 /// Other programs that used more of the processors than this kept threads from running at
 /// the same time.
 const DISTURBED: f64 = 0.25;
@@ -273,7 +273,7 @@ impl Job<'_> {
                 Kind::Blocked => cause.region.is_some(),
                 kind => kind.is_untold(),
             };
-            untold && cause.share() >= UNTOLD
+            untold && cause.share() >= UNEXPLAINED_SHARE_MIN
         });
         if !open || self.plan.no_sharing || runs.interrupted.is_some() || runs.failed.is_some() {
             return Ok((None, None));
@@ -304,7 +304,7 @@ impl Job<'_> {
         }
         let open = diagnosis
             .of_program()
-            .any(|cause| cause.kind.is_untold() && cause.share() >= UNTOLD);
+            .any(|cause| cause.kind.is_untold() && cause.share() >= UNEXPLAINED_SHARE_MIN);
         let disturbed = runs.analyses.iter().any(|one| {
             one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal
         });

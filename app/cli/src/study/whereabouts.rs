@@ -18,13 +18,13 @@ use std::thread;
 use std::time::Duration;
 
 /// So often threads are looked at over a run, about.
-const TIMES: u32 = 400;
-const OFTEN: Duration = Duration::from_millis(1);
-const SELDOM: Duration = Duration::from_millis(50);
+const SAMPLES: u32 = 400;
+const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(1);
+const SAMPLE_INTERVAL_MAX: Duration = Duration::from_millis(50);
 /// A run ends after so long, and after so many times what the recorded one took, and this.
-const LONGEST: Duration = Duration::from_secs(60);
-const PATIENCE: u32 = 4;
-const LEAST: Duration = Duration::from_secs(5);
+const RUN_TIMEOUT_MAX: Duration = Duration::from_secs(60);
+const RUN_TIMEOUT_FACTOR: u32 = 4;
+const RUN_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 /// Threads looked at each time.
 const THREADS: usize = 16;
 /// Bytes of a stack, and functions on it, that are read.
@@ -47,7 +47,7 @@ pub(super) struct Looked {
 /// Runs the program with as many threads as `like`, a recording of it, and looks.
 pub(super) fn look(launch: &Launch<'_>, like: &Analysis, threads: u32) -> Looked {
     let expected = Duration::from_nanos(like.wall_ns);
-    let pause = (expected / TIMES).clamp(OFTEN, SELDOM);
+    let pause = (expected / SAMPLES).clamp(SAMPLE_INTERVAL_MIN, SAMPLE_INTERVAL_MAX);
     let Ok(running) = launch.start() else {
         return Looked::default();
     };
@@ -55,7 +55,7 @@ pub(super) fn look(launch: &Launch<'_>, like: &Analysis, threads: u32) -> Looked
     let process = i32::try_from(running.pid()).unwrap_or_default();
     let looking = thread::spawn(move || Process::new(process).look_until(&until, pause));
     let mut looks = Vec::new();
-    let limit = (expected * PATIENCE + LEAST).min(LONGEST);
+    let limit = (expected * RUN_TIMEOUT_FACTOR + RUN_TIMEOUT_MIN).min(RUN_TIMEOUT_MAX);
     // While the number of the process is nobody else's.
     let over = running.wait_telling(Some(limit), || {
         drop(ended);

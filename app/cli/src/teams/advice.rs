@@ -211,13 +211,13 @@ fn to_table(advice: &Advice) -> Table {
 /// At most as many times as are told apart, from few threads to many; in millionths where
 /// they are relative.
 fn points(region: &RegionAdvice) -> Vec<(u32, u64)> {
-    const MOST: usize = 6;
+    const POINTS_MAX: usize = 6;
     let unit = if region.basis.absolute { 1.0 } else { 1e6 };
     let all = region.points.iter().map(|point| {
         let ns = (point.time * unit).clamp(0.0, 1e18) as u64;
         (point.threads, ns)
     });
-    let every = region.points.len().div_ceil(MOST).max(1);
+    let every = region.points.len().div_ceil(POINTS_MAX).max(1);
     all.filter(|(threads, _)| *threads > 0)
         .step_by(every)
         .collect()

@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 /// More threads than any machine we can speak about.
-const MOST: u32 = 1 << 20;
+const THREADS_MAX: u32 = 1 << 20;
 /// More entries than anybody wants to wait for.
-const LONGEST: usize = 1000;
+const ENTRIES_MAX: usize = 1000;
 
 /// A number of threads, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +26,13 @@ pub struct ThreadList(pub Vec<u32>);
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ThreadsError {
     /// A part is no number of threads.
-    #[error("\"{0}\" is not a number of threads: give a whole number from 1 to {MOST}")]
+    #[error("\"{0}\" is not a number of threads: give a whole number from 1 to {THREADS_MAX}")]
     NotACount(String),
     /// It is no list.
     #[error("\"{0}\" is not a list of thread numbers: write them like 1,2,4 or 1-4")]
     NotAList(String),
     /// It names more numbers than anybody waits for.
-    #[error("the list has more than {LONGEST} numbers: name fewer")]
+    #[error("the list has more than {ENTRIES_MAX} numbers: name fewer")]
     TooLong,
 }
 
@@ -61,7 +61,7 @@ impl FromStr for ThreadList {
             if from > to {
                 return Err(ThreadsError::NotAList(text.to_owned()));
             }
-            if (to - from) as usize + list.len() >= LONGEST {
+            if (to - from) as usize + list.len() >= ENTRIES_MAX {
                 return Err(ThreadsError::TooLong);
             }
             list.extend(from..=to);
@@ -89,7 +89,7 @@ fn count(text: &str) -> Result<u32, ThreadsError> {
     let text = text.trim();
     text.parse()
         .ok()
-        .filter(|count| (1..=MOST).contains(count))
+        .filter(|count| (1..=THREADS_MAX).contains(count))
         .ok_or_else(|| ThreadsError::NotACount(text.to_owned()))
 }
 

@@ -136,7 +136,7 @@ pub enum MemoryError {
 impl MemoryList {
     /// No program runs in less, and none has more.
     const BYTES: RangeInclusive<u64> = 4 << 20..=1 << 50;
-    const LONGEST: usize = 32;
+    const ENTRIES_MAX: usize = 32;
 }
 
 impl FromStr for MemoryList {
@@ -147,7 +147,7 @@ impl FromStr for MemoryList {
         let mut sizes: Vec<u64> = text.split(',').map(size).collect::<Result<_, _>>()?;
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         sizes.dedup();
-        match sizes.len() > Self::LONGEST {
+        match sizes.len() > Self::ENTRIES_MAX {
             true => Err(MemoryError::TooLong),
             false => Ok(Self(sizes)),
         }

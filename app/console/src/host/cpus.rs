@@ -1,7 +1,7 @@
 //! The kernel's notation for sets of processors: `0-3,8,10-11`.
 
 /// More processors than Linux supports; bounds what a broken file can cause.
-const MOST: u32 = 1 << 16;
+const PROCESSORS_MAX: u32 = 1 << 16;
 
 /// The numbers in a list, in its order; parts that make no sense are skipped.
 pub fn parse_list(text: &str) -> Vec<u32> {
@@ -9,7 +9,7 @@ pub fn parse_list(text: &str) -> Vec<u32> {
     for part in text.trim().split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         if let (Ok(from), Ok(to)) = (from.trim().parse::<u32>(), to.trim().parse::<u32>())
-            && to < MOST
+            && to < PROCESSORS_MAX
         {
             cpus.extend(from..=to);
         }

@@ -20,7 +20,7 @@ use std::time::Duration;
 const KEPT_BYTES: usize = 4 << 20;
 /// How long the end of the output is waited for once the program has ended:
 /// other processes that it has started may hold its output open for ever.
-const PATIENCE: Duration = Duration::from_secs(1);
+const OUTPUT_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a program has written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl OutputForwarder {
     /// The program has ended: waits for the rest of its output.
     pub(super) fn wait(self) {
         // An error says that the thread is through, or that time is up.
-        let _ = self.0.recv_timeout(PATIENCE);
+        let _ = self.0.recv_timeout(OUTPUT_END_TIMEOUT);
     }
 }
 

@@ -43,9 +43,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long what has ended may take to be gone.
-const ENDING: Duration = Duration::from_millis(2_500);
+const END_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// How long the last words of a program may take after its end.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Everything that an agent waits for.
 enum Event {
@@ -337,7 +337,7 @@ impl Agent {
         match told {
             Ok(FromSupervisor::Ended(status)) => {
                 host_program.ended(status);
-                self.ending_said = Some(Instant::now() + LAST_WORDS);
+                self.ending_said = Some(Instant::now() + LAST_WORDS_TIMEOUT);
             }
             Ok(FromSupervisor::Stands { process, signal }) => {
                 self.say(&Up::Note(format!(
@@ -517,7 +517,7 @@ impl Agent {
         if self.ending.is_some() {
             return;
         }
-        self.ending = Some((Instant::now() + ENDING, how));
+        self.ending = Some((Instant::now() + END_TIMEOUT, how));
         if let Some(host_program) = &self.host_program {
             host_program.end();
         }

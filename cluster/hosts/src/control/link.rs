@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long a link may say nothing.
-const BEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the reading side of a link has to tell.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ fn pass_on(
     writer.write_all(first)?;
     writer.flush()?;
     loop {
-        match queued.recv_timeout(BEAT) {
+        match queued.recv_timeout(HEARTBEAT_INTERVAL) {
             Ok(Item::Bytes(bytes)) => writer.write_all(&bytes)?,
             Ok(Item::Mark(mark)) => drop(mark.send(())),
             Err(RecvTimeoutError::Timeout) => writer.write_all(beat)?,

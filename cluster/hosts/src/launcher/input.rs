@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How often to look whether the terminal is ours again.
-const PAUSE: Duration = Duration::from_millis(500);
+const TERMINAL_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Begins to read as much as there are credits for; `pass` gets what is read, and nothing at
 /// the end. The thread cannot be ended while it waits for input; it ends with the process.
@@ -32,7 +32,7 @@ fn read(input: &mut File, credits: &Credits, pass: &impl Fn(Option<Vec<u8>>)) {
     while let Some(room) = credits.take() {
         // A terminal stops whoever reads it in the background, and would stop all of us.
         while input.is_terminal() && tcgetpgrp(&*input).is_ok_and(|group| group != getpgrp()) {
-            thread::sleep(PAUSE);
+            thread::sleep(TERMINAL_CHECK_INTERVAL);
         }
         let mut bytes = vec![0; room];
         let got = match input.read(&mut bytes) {

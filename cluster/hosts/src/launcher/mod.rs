@@ -29,11 +29,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long what was said to agents may take to be written.
-const FLUSHING: Duration = Duration::from_millis(300);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 /// How long agents' commands may take to end after their agents.
-const CLOSING: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long output may take to be written when a run has failed.
-const WRITING: Duration = Duration::from_secs(1);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a launcher needs besides the run.
 #[derive(Clone, Debug)]
@@ -360,7 +360,7 @@ impl Launcher<'_> {
         let _ = self
             .children
             .send(ALL, &Down::Signal(Signal::SIGTSTP as i32));
-        self.children.flush(FLUSHING);
+        self.children.flush(FLUSH_TIMEOUT);
         // Returns when somebody has us go on.
         let _ = raise(Signal::SIGSTOP);
         self.children.forgive();
@@ -372,7 +372,7 @@ impl Launcher<'_> {
     /// Waits for what is left of agents, and has all output written.
     fn finish(mut self, happens: &Receiver<Event>, verdict: &Verdict) {
         self.children.hang_up();
-        let until = Instant::now() + CLOSING;
+        let until = Instant::now() + CLOSE_TIMEOUT;
         while !self.children.are_gone() {
             let wait = until.saturating_duration_since(Instant::now());
             match happens.recv_timeout(wait) {
@@ -384,7 +384,7 @@ impl Launcher<'_> {
         let well = verdict.failed.is_none() && verdict.interrupted.is_none();
         let [out, err] = self.outputs;
         for output in [out, err] {
-            output.finish((!well).then_some(WRITING));
+            output.finish((!well).then_some(OUTPUT_TIMEOUT));
         }
     }
 }

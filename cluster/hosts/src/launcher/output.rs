@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// How long the rest of a line is waited for while nothing comes at all: whoever writes a
 /// question wants it seen, and at a terminal soon.
-const PAUSE: Duration = Duration::from_millis(500);
-const PAUSE_AT_TERMINAL: Duration = Duration::from_millis(50);
+const LINE_TIMEOUT: Duration = Duration::from_millis(500);
+const LINE_TIMEOUT_AT_TERMINAL: Duration = Duration::from_millis(50);
 
 /// What becomes of output.
 pub(super) enum Wrote {
@@ -52,8 +52,8 @@ impl Output {
             .name("output".to_owned())
             .spawn(move || {
                 let pause = match to.is_terminal() {
-                    true => PAUSE_AT_TERMINAL,
-                    false => PAUSE,
+                    true => LINE_TIMEOUT_AT_TERMINAL,
+                    false => LINE_TIMEOUT,
                 };
                 write(&mut to, pause, &queued, &tell);
                 let _ = ends.send(());

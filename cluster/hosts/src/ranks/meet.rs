@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long ranks are waited for that need to learn that there is no launch.
-const PARTING: Duration = Duration::from_secs(2);
+const PARTING_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// By what ranks find each other.
 #[derive(Clone, Copy, Debug)]
@@ -215,7 +215,7 @@ impl Drop for AgentSocket {
         let Some(joins) = self.joins.take() else {
             return;
         };
-        let until = Instant::now() + PARTING;
+        let until = Instant::now() + PARTING_TIMEOUT;
         for _ in 0..self.expected {
             let left = until.saturating_duration_since(Instant::now());
             if joins.recv_timeout(left).is_err() {

@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// How long nothing may move before the thread sleeps.
-const LOOKING: Duration = Duration::from_micros(20);
+const SPIN_TIME: Duration = Duration::from_micros(20);
 /// It sleeps for such a part of the time for which nothing has moved: so whoever waits for a
 /// message waits that much longer at most.
 const NAP_PART: u32 = 8;
@@ -138,7 +138,7 @@ impl<'a> MpiRelay<'a> {
 
     /// How long to look before sleeping.
     fn spin(&self) -> Spin {
-        Spin::new(LOOKING, self.crowded)
+        Spin::new(SPIN_TIME, self.crowded)
     }
 
     fn open(&mut self, generation: u32, all: Vec<(Line, u32, Pipe)>) {

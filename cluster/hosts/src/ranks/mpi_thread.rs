@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How long all ranks may take to end MPI, once their programs have ended.
-const ENDING: Duration = Duration::from_secs(3);
+const FINALIZE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// MPI in a thread of its own. Without this MPI goes on until the process ends.
 #[derive(Clone)]
@@ -130,7 +130,7 @@ impl MpiThread {
     pub(crate) fn end(&self) {
         let (done, finished) = mpsc::channel();
         if self.orders.send(Order::Finish(done)).is_ok() {
-            let _ = finished.recv_timeout(ENDING);
+            let _ = finished.recv_timeout(FINALIZE_TIMEOUT);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A host that answers nothing for so long is gone, or the link to it is down.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// How often to look for that.
-const LOOK: Duration = Duration::from_millis(500);
+const SILENCE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Memory of each of the two threads of a connection.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -76,7 +76,7 @@ struct Heard {
 
 impl Heard {
     fn new(stream: TcpStream) -> io::Result<Self> {
-        stream.set_read_timeout(Some(LOOK))?;
+        stream.set_read_timeout(Some(SILENCE_CHECK_INTERVAL))?;
         let wire = NonblockingSocket::new(stream.try_clone()?.into());
         Ok(Self { stream, wire })
     }

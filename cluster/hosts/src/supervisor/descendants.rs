@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long processes may take to die: one that waits for a disk that is gone never does.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to look.
-const PAUSE: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Makes what descendants leave behind children of this process.
 pub(crate) fn adopt() -> nix::Result<()> {
@@ -34,7 +34,7 @@ pub(crate) fn kill_all(but: &[Pid]) {
         if !left || Instant::now() > until {
             break;
         }
-        thread::sleep(PAUSE);
+        thread::sleep(CHECK_INTERVAL);
     }
     if but.is_empty() {
         while let Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) | Err(Errno::EINTR) =

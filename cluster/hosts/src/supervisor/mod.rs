@@ -34,7 +34,7 @@ use std::thread;
 use std::time::Duration;
 
 /// A program that stands for so long without having been asked to is told of.
-const STANDS: Duration = Duration::from_secs(1);
+const STOPPED_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Starts the program that the agent asks for on standard input, and returns when nothing is
 /// left of it.
@@ -116,7 +116,7 @@ impl Kept {
             return;
         }
         let process = self.group.as_raw().unsigned_abs();
-        if matches!(ends_within(process, STANDS), Ok(true)) {
+        if matches!(ends_within(process, STOPPED_TIME_MAX), Ok(true)) {
             return;
         }
         let goes_on = matches!(only(WaitPidFlag::WCONTINUED), Ok(WaitStatus::Continued(_)));

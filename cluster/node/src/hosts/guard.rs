@@ -11,7 +11,7 @@ use std::time::Duration;
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A node that stands for so long is told of: whoever stops a whole job, as Ctrl-Z does, stops
 /// this process too.
-const STANDS: Duration = Duration::from_secs(1);
+const STOPPED_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Waits for the nodes of this host, says how one ends that should not, and ends as they have.
 pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
@@ -30,7 +30,7 @@ pub(crate) fn guard(children: &[u32], hosts: &Hosts) -> ! {
         let how = match life {
             Life::GoesOn => continue,
             Life::Stopped(signal) => {
-                std::thread::sleep(STANDS);
+                std::thread::sleep(STOPPED_TIME_MAX);
                 if process::life(child) == Some(Life::Stopped(signal)) {
                     say(&format!(
                         "node {node}: its process was stopped by signal {signal}, and all others \

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long the other nodes may take to write out what they hold at the end.
-const LEAVING: Duration = Duration::from_secs(2);
+const DEPARTURE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Node {
     /// The program calls `exit` on this node. Node 0 ends the cluster; others
@@ -118,12 +118,12 @@ impl Node {
             let _ = self.transport.send(node, &[head.bytes(), body]);
         }
         self.depart();
-        process::reap(&self.children, LEAVING);
+        process::reap(&self.children, DEPARTURE_TIMEOUT);
     }
 
     /// Lets everything leave that has been sent, and goes.
     pub(super) fn depart(&self) {
-        let deadline = Instant::now() + LEAVING;
+        let deadline = Instant::now() + DEPARTURE_TIMEOUT;
         while self.transport.has_backlog() && Instant::now() < deadline {
             self.handle_next();
         }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// How long other nodes may take to write their notes when the time is over.
-const NOTES_TIME: Duration = Duration::from_millis(300);
+const NOTES_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Time between two samples of the pages in use, and what one page's sample takes: two
 /// changes of its permission and two traps.
@@ -270,7 +270,7 @@ impl Node {
         self.must(stopped.unwrap_or(Ok(())).map_err(NodeError::from));
         let ended = &self.ended;
         if self.me() == NodeId(0) && !ended.swap(true, std::sync::atomic::Ordering::Relaxed) {
-            std::thread::sleep(NOTES_TIME);
+            std::thread::sleep(NOTES_TIMEOUT);
             for node in self.others() {
                 // A node that is gone already need not be told.
                 let (head, body) = Frame::Leave.parts();

@@ -45,7 +45,7 @@ const ALWAYS: f64 = 0.9;
 const CONSTANT: f64 = 0.25;
 const RANDOM: f64 = 0.5;
 /// Executions from which on a pattern is more than chance.
-const ENOUGH: u64 = 6;
+const EXECUTIONS_MIN: u64 = 6;
 
 /// Waits for `single` constructs are serial code, and the rest does not matter, from this part of
 /// all waits at barriers on.
@@ -86,7 +86,7 @@ impl ImbalanceEvidence {
             };
         }
         match (always, first) {
-            _ if seen.executions < ENOUGH => Self::Open,
+            _ if seen.executions < EXECUTIONS_MIN => Self::Open,
             (true, true) => Self::Open,
             (true, false) => Self::Imbalance,
             (false, _) if scatter < CONSTANT => Self::Serial,

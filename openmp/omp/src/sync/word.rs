@@ -23,7 +23,7 @@ const FARTHEST: u32 = 64;
 /// Pauses after which each look is preceded by an offer of the processor
 /// instead: the holder may need it. Where it does not, the offer is as good a
 /// way to pass the time.
-const LONG: u32 = 256;
+const PAUSES_BEFORE_OFFERS: u32 = 256;
 
 /// Pauses after which a wait counts as one that lasts.
 const LASTS: u32 = 8;
@@ -57,7 +57,7 @@ impl Word {
             if waited >= LASTS {
                 waits_long();
             }
-            if waited < LONG {
+            if waited < PAUSES_BEFORE_OFFERS {
                 for _ in 0..distance {
                     spin_loop();
                 }

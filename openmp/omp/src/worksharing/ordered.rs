@@ -173,7 +173,7 @@ pub(super) fn wait_for_node(member: &'static Member, wait: impl FnOnce() -> u64)
 const POLLS: u32 = 256;
 const BETWEEN: u32 = 16;
 /// Polls before sleeping.
-const PATIENCE: SpinPolicy = SpinPolicy::polling(2000);
+const SPIN_POLICY: SpinPolicy = SpinPolicy::polling(2000);
 
 /// Waits for a turn, which `bell` announces, or the region's cancellation.
 ///
@@ -189,7 +189,7 @@ pub(super) fn wait_for_turn(team: &Team, bell: &EventCount, ready: impl Fn() -> 
         (0, 1)
     };
     let mut poll = 0;
-    bell.wait(PATIENCE, || {
+    bell.wait(SPIN_POLICY, || {
         if ready() || team.cancelled.load(Ordering::SeqCst) {
             return true;
         }

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// How long after its end a process that is still connected (by a child that has its
 /// descriptors) may have messages on the way.
-const ON_THE_WAY: Duration = Duration::from_millis(200);
+const DELIVERY_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// What is to be recorded, and where.
 #[derive(Clone, Debug)]
@@ -197,7 +197,7 @@ impl Collector {
         let (gone, there): (Vec<_>, Vec<_>) = self.processes.values().partition(|one| one.gone);
         let longest = match gone.is_empty() {
             true => longest,
-            false => longest.min(ON_THE_WAY / 10),
+            false => longest.min(DELIVERY_TIME_MAX / 10),
         };
         let files = there.iter().filter_map(|one| one.file.as_deref());
         let ready = self.live.sleep(files, &all, longest);
@@ -237,13 +237,13 @@ impl Collector {
     /// Length of a tick of this host, from when the collector began: better than processes
     /// know it that have just begun.
     fn nanos_per_tick(&self) -> Option<f64> {
-        const ENOUGH: Duration = Duration::from_millis(100);
+        const CLOCK_SPAN_MIN: Duration = Duration::from_millis(100);
         if clock::source() != Source::Processor {
             return Some(1.0);
         }
         let now = clock::pair();
         let passed_ns = now.monotonic_ns.saturating_sub(self.began.monotonic_ns);
-        let measured = (u128::from(passed_ns) >= ENOUGH.as_nanos())
+        let measured = (u128::from(passed_ns) >= CLOCK_SPAN_MIN.as_nanos())
             .then(|| self.began.nanos_per_tick(&now))
             .flatten();
         measured.or(self.setup.clock.map(|clock| clock.nanos_per_tick))
@@ -310,7 +310,7 @@ impl Collector {
             }
             // Its messages may still be on the way.
             let heard = self.heard.entry(stem.clone()).or_insert(now);
-            if !process.connected || now.duration_since(*heard) >= ON_THE_WAY {
+            if !process.connected || now.duration_since(*heard) >= DELIVERY_TIME_MAX {
                 ended.push(stem.clone());
             }
         }

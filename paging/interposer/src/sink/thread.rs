@@ -23,7 +23,7 @@ const FIRST_WORDS: usize = 2 << 10;
 /// than its consumer writes a few records often and not two records always.
 const ROOM_SHARE: u64 = 4;
 /// How long nothing is asked for again that was refused: memory, or to take records.
-const PATIENCE: Duration = Duration::from_millis(50);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// How often a full ring waits for the thread of ours that is emptying it.
 const YIELDS: usize = 1000;
 
@@ -373,7 +373,7 @@ impl ThreadSink {
                 Handed::On => break,
                 Handed::Busy => process::yield_now(),
                 Handed::Refused => {
-                    self.refused = now + self.process.ticks(PATIENCE);
+                    self.refused = now + self.process.ticks(RETRY_INTERVAL);
                     break;
                 }
             }
@@ -399,7 +399,7 @@ impl ThreadSink {
         match self.process.file().shared().populate(first..first + more) {
             Ok(()) if have + more >= capacity => self.grown = u64::MAX,
             Ok(()) => self.grown = (have + more) as u64,
-            Err(_) => self.stunted = now + self.process.ticks(PATIENCE),
+            Err(_) => self.stunted = now + self.process.ticks(RETRY_INTERVAL),
         }
         add_risen(own, &before, &counters::thread_usage());
     }

@@ -7,7 +7,7 @@ use fathomp_paging::{Activity, CounterSet, State, TaskKind};
 use fathomp_types::units;
 
 /// Part of the counts in one activity, and how far it has to exceed the part of time.
-const MOST: f64 = 0.5;
+const MAIN_SHARE_MIN: f64 = 0.5;
 const BEYOND_TIME: f64 = 0.2;
 /// Standard deviations of chance.
 const DEVIATIONS: f64 = 3.0;
@@ -79,7 +79,7 @@ fn activity(analysis: &Analysis, facts: &CounterFacts, say: &mut impl FnMut(Fact
         let share = of_activity(counts, activity) / total;
         let time_share = of_activity(times, activity) / time;
         let by_chance = DEVIATIONS * (time_share * (1.0 - time_share) / draws).sqrt();
-        if share >= MOST && share - time_share >= BEYOND_TIME.max(by_chance) {
+        if share >= MAIN_SHARE_MIN && share - time_share >= BEYOND_TIME.max(by_chance) {
             say(
                 Fact::ActivityDominates {
                     counter: facts.counter,

@@ -12,7 +12,7 @@ pub const HUGE_BYTES: u64 = 2 << 20;
 pub const WORTH_SAYING: f64 = 0.01;
 /// One thread takes at least this part of a mapping's faults, where it is said to take them
 /// all.
-const MOST: f64 = 0.8;
+const THREAD_SHARE_MIN: f64 = 0.8;
 
 /// Faults on a mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,7 +173,7 @@ fn by_workers(mapping: &MappingFaults, costs: &FaultCosts, wall_ns: u64) -> Opti
         .iter()
         .enumerate()
         .max_by_key(|(_, faults)| **faults)?;
-    if threads < 2 || all == 0 || (faults as f64) < MOST * all as f64 {
+    if threads < 2 || all == 0 || (faults as f64) < THREAD_SHARE_MIN * all as f64 {
         return None;
     }
     let cost = if mapping.is_huge {

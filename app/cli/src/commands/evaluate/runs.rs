@@ -22,7 +22,7 @@ const RECORDING_BYTES: u64 = 4 << 20;
 /// Sizes that are tried one after the other where one takes too long.
 const SMALLER: [&str; 6] = ["3x", "1x", "extralarge", "large", "medium", "small"];
 /// No run is worth less time than this.
-const LEAST: Duration = Duration::from_secs(1);
+const RUN_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 
 /// Threads stay where they are; packages are filled one after the other.
 fn pinned() -> OpenMp {
@@ -98,7 +98,7 @@ pub(super) fn measure(
         }
     }
     let runs = (built.len() * (rounds.min(3) * counts.len() + 1)).max(1);
-    job.limit = (job.left() / runs as u32).max(LEAST) * 2;
+    job.limit = (job.left() / runs as u32).max(RUN_TIMEOUT_MIN) * 2;
     let mut chosen: Vec<Chosen<'_>> = Vec::new();
     for (done, workload) in built.iter().enumerate() {
         progress.at(
@@ -293,7 +293,7 @@ impl Job<'_> {
                 ..Teams::of(threads)
             },
             conditions: Conditions {
-                timeout: Some(self.limit.min(self.left().max(LEAST))),
+                timeout: Some(self.limit.min(self.left().max(RUN_TIMEOUT_MIN))),
                 ..Conditions::default()
             },
             ..Request::new(subject, destination, streams)

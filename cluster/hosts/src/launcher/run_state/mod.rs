@@ -10,11 +10,11 @@ use nix::sys::signal::Signal;
 use std::time::{Duration, Instant};
 
 /// How long agents may take to end what is left.
-const ENDING: Duration = Duration::from_secs(3);
+const AGENTS_END_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long other hosts' programs may take to end after the first host's.
-const FOLLOWING: Duration = Duration::from_secs(2);
+const PROGRAMS_END_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a program may take to end after a signal that asks it to.
-const OBEYING: Duration = Duration::from_secs(4);
+const SIGNAL_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Signals that ask a program to stop.
 const STOPPING: [Signal; 4] = [
@@ -212,7 +212,7 @@ impl RunState {
         self.verdict.interrupted.get_or_insert(number);
         match self.going {
             true => {
-                let until = now + OBEYING;
+                let until = now + SIGNAL_TIMEOUT;
                 self.following = Some(self.following.map_or(until, |before| before.min(until)));
             }
             false => self.stop(now),
@@ -285,7 +285,7 @@ impl RunState {
     /// Ends what is left everywhere.
     fn stop(&mut self, now: Instant) {
         if self.ending.is_none() {
-            self.ending = Some(now + ENDING);
+            self.ending = Some(now + AGENTS_END_TIMEOUT);
             self.waiting = None;
             self.following = None;
             self.send(ALL, Down::Stop(self.is_complete()));
@@ -348,7 +348,7 @@ impl RunState {
             if !well {
                 self.troubles.forgive_exits();
             }
-            let until = now + FOLLOWING;
+            let until = now + PROGRAMS_END_TIMEOUT;
             self.following = Some(self.following.map_or(until, |before| before.min(until)));
         } else if !well
             && !by_signal

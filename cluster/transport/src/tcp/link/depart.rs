@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long a node that departs waits until its peers have received all.
-const LINGER: Duration = Duration::from_secs(2);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl HostsTransport {
     /// Tells all nodes of other hosts that this one ends, and waits until they have said the same.
     pub(super) fn take_leave(&self) {
-        let deadline = Instant::now() + LINGER;
+        let deadline = Instant::now() + DELIVERY_TIMEOUT;
         for peer in &self.far {
             // One that is lost need not be told.
             let _ = self.push(peer.node, Kind::Depart, &[], false);

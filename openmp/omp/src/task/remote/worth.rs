@@ -6,7 +6,7 @@ use super::letter::BATCH_MAX;
 use std::collections::HashMap;
 
 /// What tasks have to take, as a multiple of what giving them away costs.
-const TIMES: u64 = 4;
+const COST_FACTOR_MIN: u64 = 4;
 /// What a batch is taken to cost at least, both nodes together.
 const COST_LEAST_NS: u64 = 25_000;
 /// No more kinds of tasks are told apart.
@@ -50,7 +50,9 @@ pub(super) struct Worth {
 impl Worth {
     /// What a batch has to take.
     fn least_ns(&self) -> u64 {
-        self.cost_ns.max(COST_LEAST_NS).saturating_mul(TIMES)
+        self.cost_ns
+            .max(COST_LEAST_NS)
+            .saturating_mul(COST_FACTOR_MIN)
     }
 
     /// Whether a batch of `count` such tasks may go, now.

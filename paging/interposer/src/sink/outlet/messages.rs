@@ -21,7 +21,7 @@ const MESSAGE_WORDS: usize = 5 << 10;
 /// Bytes of names after which a message is full, for the same reason.
 const NAMES_BYTES: usize = 16 << 10;
 /// How long a collector may keep a thread waiting before it is taken for dead.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where a collector listens.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Messages {
         match &self.address {
             Address::Local(live) => {
                 let socket = Socket::connect_local(live, SOCKET)?;
-                socket.set_patience(PATIENCE)?;
+                socket.set_patience(ROOM_TIMEOUT)?;
                 // Whoever may enter the live directory belongs to the recording.
                 let mut bytes = Vec::new();
                 message::put_note(&mut bytes, Kind::Hello, &hello);
@@ -99,7 +99,7 @@ impl Messages {
                 Ok(socket)
             }
             Address::Host(address) => {
-                let socket = client::connect(address, PATIENCE)?;
+                let socket = client::connect(address, ROOM_TIMEOUT)?;
                 client::introduce(&socket, &hello)?;
                 Ok(socket)
             }
