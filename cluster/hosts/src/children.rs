@@ -11,6 +11,7 @@ use crate::process::Process;
 use crate::reach;
 use crate::tree::Branch;
 use fathomp_types::Ending;
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
@@ -217,12 +218,31 @@ impl Child {
     {
         let number = branch.host;
         let version = version.to_owned();
-        let check = move |from: &mut _| Ok(await_preamble(from, &version)?);
+        let opening = move |from: &mut _| Ok(await_preamble(from, &version)?);
         let events = events.clone();
+        let (hosts, leads) = (run.hosts.clone(), branch.clone());
+        let believed = Cell::new(true);
+        let check = move |frame: &Frame<Up>| match leads.leads_to(frame.host) {
+            true => frame.message.check(frame.host, &hosts),
+            false => Err("speaks for a host that is not behind it"),
+        };
         let deliver = move |heard| {
+            if !believed.get() {
+                return;
+            }
+            let heard = match heard {
+                Heard::Frame(frame) => check(&frame).map_or_else(
+                    |what| Heard::Closed(FrameError::Impossible(what)),
+                    |()| Heard::Frame(frame),
+                ),
+                closed @ Heard::Closed(_) => closed,
+            };
             let told = match heard {
                 Heard::Frame(frame) => Told::Frame(frame),
-                Heard::Closed(error) => Told::Closed(number, explains(&error)),
+                Heard::Closed(error) => {
+                    believed.set(false);
+                    Told::Closed(number, explains(&error))
+                }
             };
             // Nobody waits for it any more.
             let _ = events.send(told.into());
@@ -230,7 +250,7 @@ impl Child {
         let link = Link::start(
             run.hosts.name(number),
             streams,
-            (first, check),
+            (first, opening),
             (Down::Beat, Up::Beat),
             deliver,
         )?;
@@ -258,7 +278,7 @@ fn gone(error: &FrameError, connection: &Connection, version: &str) -> String {
         (None, FrameError::Ended | FrameError::Broken(_) | FrameError::Opening(_)) => {
             "its process is gone: it was killed or ended by itself, or its host or the link to it is down".to_owned()
         }
-        (None, FrameError::Nonsense) => error.to_string(),
+        (None, FrameError::Nonsense | FrameError::Impossible(_)) => error.to_string(),
     }
 }
 
@@ -299,12 +319,84 @@ fn explain(error: &FrameError, process: &Process, about: (&Host, &str, &str)) ->
                 "it cannot be reached, the command that logs in ended by {status}{said}: check that `{shown}` works and asks nothing"
             ),
         },
-        FrameError::Nonsense => format!("{error}{said}"),
+        FrameError::Nonsense | FrameError::Impossible(_) => format!("{error}{said}"),
         FrameError::Ended | FrameError::Broken(_) if host.is_here() => {
             format!("its agent ended by {status}{said}")
         }
         FrameError::Ended | FrameError::Broken(_) => {
             format!("the connection to its agent ended by {status}{said}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{Bytes, Job, write, write_preamble};
+    use crate::plan::Hosts;
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc;
+
+    fn run() -> Run {
+        let nothing = || Bytes(Vec::new());
+        Run {
+            hosts: Hosts::parse("a,b").unwrap(),
+            by_name: true,
+            remote: Vec::new(),
+            agent: nothing(),
+            agent_arguments: Vec::new(),
+            fan_out: 2,
+            ports: None,
+            secure: false,
+            job: Job {
+                program: nothing(),
+                program_sha256: [0; 32],
+                arguments: Vec::new(),
+                environment: Vec::new(),
+                directory: nothing(),
+                limits: Vec::new(),
+                umask: 0,
+                files: nothing(),
+                files_are_shared: false,
+                beside: None,
+            },
+        }
+    }
+
+    /// What is heard of the agent of host b, which says that.
+    fn heard_of(said: &[(u16, Up)]) -> Vec<Told> {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let (events, told) = mpsc::channel::<Told>();
+        let mut children = Children::default();
+        let known = (&run(), "1");
+        children.adopt((1, ours.into()), known, &events).unwrap();
+        write_preamble(&mut theirs, "1").unwrap();
+        for (host, what) in said {
+            write(&mut theirs, *host, what).unwrap();
+        }
+        theirs.shutdown(std::net::Shutdown::Write).unwrap();
+        drop((events, children));
+        told.iter().collect()
+    }
+
+    #[test]
+    fn an_agent_that_lies_is_gone_and_its_lie_is_named() {
+        let asked = || (1, Up::Asked(1));
+        let report = Up::Report {
+            by: 1,
+            node: 7,
+            text: String::new(),
+        };
+        for (lie, named) in [
+            ((0, Up::Asked(1)), "speaks for a host that is not behind it"),
+            ((1, report), "reports a node that there is none of"),
+        ] {
+            let told = heard_of(&[asked(), lie, asked()]);
+            let [Told::Frame(frame), Told::Closed(1, why)] = &told[..] else {
+                panic!("{told:?}");
+            };
+            assert_eq!(frame.message, Up::Asked(1));
+            assert!(why.contains(named), "{why}");
         }
     }
 }

@@ -492,8 +492,8 @@ fn a_node_that_takes_nothing_more_is_dead_once_all_it_sent_is_taken() {
     );
 }
 
-#[test]
-fn garbage_is_named() {
+/// What is said of node 1 when that is all it sends.
+fn found_wrong(sent: &[u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (mut liar, stream) = connection(&listener);
     let joint = Joint::new(
@@ -503,7 +503,7 @@ fn garbage_is_named() {
     );
     let fabric = Fabric::new(1, Limits::for_nodes(1), None).unwrap();
     let node = HostsTransport::new(hosts(0, &[1, 1]), NodeId(0), &fabric, vec![joint]).unwrap();
-    liar.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    liar.write_all(sent).unwrap();
     let deadline = Instant::now() + TEST_TIMEOUT;
     let error = loop {
         match node.receive(&mut Vec::new()) {
@@ -512,11 +512,32 @@ fn garbage_is_named() {
         }
         assert!(Instant::now() < deadline);
     };
-    assert_eq!(
-        error.to_string(),
-        "node 1 sent garbage: bytes that are no frame"
-    );
     assert_eq!(node.receive(&mut Vec::new()), Ok(None));
+    assert_eq!(node.aborted(), None);
+    error.to_string()
+}
+
+#[test]
+fn garbage_is_named() {
+    const REPORT: u8 = 2;
+    const DEPARTURE: u8 = 3;
+    let frame = |kind: u8, content: &[u8]| {
+        let length = (content.len() as u32).to_le_bytes();
+        [&length, &[kind, 0, 0x70, 0xfa], content].concat()
+    };
+    let [no_node, cut, longer] = [
+        frame(REPORT, b"\x02\0\0\0\0\0text"),
+        frame(REPORT, b"\x01\0"),
+        frame(DEPARTURE, b"more"),
+    ];
+    for (sent, what) in [
+        (&b"GET / HTTP/1.1\r\n\r\n"[..], "bytes that are no frame"),
+        (&no_node, "a report of a node that there is none of"),
+        (&cut, "a report of a node that there is none of"),
+        (&longer, "a farewell with something in it"),
+    ] {
+        assert_eq!(found_wrong(sent), format!("node 1 sent garbage: {what}"));
+    }
     let fabric = Fabric::new(1, Limits::for_nodes(1), None).unwrap();
     assert!(HostsTransport::new(hosts(0, &[1, 1]), NodeId(0), &fabric, vec![]).is_err());
 }

@@ -131,6 +131,7 @@ impl Agent {
     }
 
     fn say(&self, what: &Up) {
+        debug_assert_eq!(what.check(self.me, &self.run.hosts), Ok(()));
         // Only a piece of a stream could be too long, and those are cut.
         let _ = self.up.send(self.me, what);
     }
@@ -255,6 +256,12 @@ impl Agent {
             let _ = self.children.send(host, &message);
         }
         if host != self.me && host != ALL {
+            return;
+        }
+        if let Err(what) = message.check(&self.run.hosts) {
+            self.say(&Up::Failed(format!(
+                "its launcher {what}: run the same fathomp on all hosts"
+            )));
             return;
         }
         match message {
@@ -387,11 +394,19 @@ impl Agent {
             Said::Nonsense => self.say(&Up::Failed(
                 "the program said something to its agent that makes no sense: run it by the same fathomp".to_owned(),
             )),
-            Said::Packet(_, ToAgent::Report(abort)) => self.say(&Up::Report {
-                by: abort.by.0,
-                node: abort.node.0,
-                text: abort.text,
-            }),
+            Said::Packet(_, ToAgent::Report(abort)) => {
+                let report = Up::Report {
+                    by: abort.by.0,
+                    node: abort.node.0,
+                    text: abort.text,
+                };
+                match report.check(self.me, &self.run.hosts) {
+                    Ok(()) => self.say(&report),
+                    Err(what) => self.say(&Up::Failed(format!(
+                        "the program {what}: run it by the same fathomp"
+                    ))),
+                }
+            }
             Said::Packet(from, ToAgent::Hello { .. }) => self.connect(from),
         }
     }

@@ -40,6 +40,9 @@ pub enum FrameError {
     /// There is no such frame.
     #[error("what came over the connection makes no sense, so something else writes to it")]
     Nonsense,
+    /// There is, but nobody who takes part in the run sends it.
+    #[error("it {0}: run the same fathomp on all hosts")]
+    Impossible(&'static str),
 }
 
 /// Reads the next frame.

@@ -1,5 +1,6 @@
 //! What launcher and agents say to each other, and the two streams of bytes that carry it.
 
+mod border;
 mod frame;
 mod link;
 mod message;

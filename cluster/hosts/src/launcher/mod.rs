@@ -260,7 +260,10 @@ impl Launcher<'_> {
     fn act(&mut self) {
         for action in self.course.actions() {
             match action {
-                Action::Send(host, what) => drop(self.children.send(host, &what)),
+                Action::Send(host, what) => {
+                    debug_assert_eq!(what.check(&self.run.hosts), Ok(()));
+                    drop(self.children.send(host, &what));
+                }
                 Action::Say(sentence) => self.caller.say(&sentence),
                 Action::Begin => {
                     let events = self.events.clone();

@@ -41,6 +41,10 @@ impl Outbox {
             sequence: self.sequence,
             due_ns,
         };
+        debug_assert_eq!(
+            parts.iter().map(|part| part.len()).sum::<usize>(),
+            length as usize
+        );
         self.sequence = self.sequence.wrapping_add(1);
         let frame_bytes = Header::BYTES + header.padded();
         let fits = self.queue.is_empty()

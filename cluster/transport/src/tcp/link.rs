@@ -272,31 +272,33 @@ impl HostsTransport {
         while peer.end.get().is_none() {
             match inbox.take(&peer.wire, self.message_bytes_max(), message) {
                 Ok(Received::Frame(Kind::Message)) => return Ok(true),
-                Ok(Received::Frame(Kind::Abort)) => self.hear(peer.node, message),
-                Ok(Received::Frame(Kind::Depart)) => self.ended(peer, End::Departed),
+                Ok(Received::Frame(Kind::Abort)) => match read_abort(peer.node, message) {
+                    Some(abort) if abort.node.0 < self.nodes() => self.hear(abort),
+                    _ => return Err(self.lies(peer, "a report of a node that there is none of")),
+                },
+                Ok(Received::Frame(Kind::Depart)) if message.is_empty() => {
+                    self.ended(peer, End::Departed);
+                }
+                Ok(Received::Frame(Kind::Depart)) => {
+                    return Err(self.lies(peer, "a farewell with something in it"));
+                }
                 Ok(Received::Nothing) => return Ok(false),
                 Ok(Received::End) => {
                     let how = "the connection was closed".to_owned();
                     self.ended(peer, End::Lost(how));
                 }
                 Err(StreamError::Lost(error)) => self.lost(peer, &error),
-                Err(StreamError::Garbage(what)) => {
-                    let from = peer.node;
-                    self.ended(peer, End::Lost("it sent garbage".to_owned()));
-                    return Err(ReceiveError { from, what });
-                }
+                Err(StreamError::Garbage(what)) => return Err(self.lies(peer, what)),
             }
         }
         Ok(false)
     }
 
     /// A peer tells that the run has failed.
-    fn hear(&self, by: NodeId, said: &[u8]) {
-        if let Some(abort) = read_abort(by, said) {
-            let _ = self.report.set(abort);
-            self.waiting.rouse_all();
-            self.near.rouse();
-        }
+    fn hear(&self, abort: Abort) {
+        let _ = self.report.set(abort);
+        self.waiting.rouse_all();
+        self.near.rouse();
     }
 
     /// Whether there are messages that nobody has taken and of which the kernel does not know.
@@ -486,6 +488,7 @@ impl Transport for HostsTransport {
     }
 
     fn abort(&self, node: NodeId, code: u32, text: &str) -> Abort {
+        debug_assert!(node.0 < self.nodes(), "a report of {node:?}");
         let text = &text[..text.floor_char_boundary(Abort::TEXT_BYTES_MAX)];
         let mine = Abort {
             by: self.me,

@@ -203,6 +203,7 @@ pub(super) struct Outbox {
 /// A frame's header.
 fn head(kind: Kind, parts: &[&[u8]]) -> [u8; HEADER_BYTES] {
     let length: usize = parts.iter().map(|part| part.len()).sum();
+    debug_assert!(u32::try_from(length).is_ok(), "a frame of {length} bytes");
     let mut head = [0; HEADER_BYTES];
     head[..4].copy_from_slice(&(length as u32).to_le_bytes());
     head[4..].copy_from_slice(&kind.word().to_le_bytes());

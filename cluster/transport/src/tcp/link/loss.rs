@@ -1,7 +1,7 @@
 //! How a node's connections to other hosts are lost.
 
 use super::{End, HostsTransport, Peer};
-use crate::transport::{SendError, Transport};
+use crate::transport::{ReceiveError, SendError, Transport};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -44,6 +44,13 @@ impl HostsTransport {
             self.waiting.rouse_all();
             self.near.rouse();
         }
+    }
+
+    /// A peer sends what no node does: it is listened to no more.
+    pub(super) fn lies(&self, peer: &Peer, what: &'static str) -> ReceiveError {
+        self.ended(peer, End::Lost("it sent garbage".to_owned()));
+        let from = peer.node;
+        ReceiveError { from, what }
     }
 
     pub(super) fn lost(&self, peer: &Peer, error: &io::Error) {
