@@ -26,6 +26,8 @@ pub(super) struct CopyHistory {
     /// A copy that was fetched ahead of time was written in a later interval only: had it been
     /// open to writes, it would have been compared in vain, and faulted all the same.
     written_late: bool,
+    /// A copy of it was written here, now or before.
+    was_written: bool,
 }
 
 impl CopyHistory {
@@ -49,6 +51,7 @@ impl CopyHistory {
             unwanted: false,
             came_in: now,
             written_late: self.written_late,
+            was_written: self.was_written,
         };
         expected
     }
@@ -59,8 +62,14 @@ impl CopyHistory {
             self.written_late = now != self.came_in;
         }
         self.writes = COPIES_EXPECTED;
+        self.was_written = true;
         // It was of use.
         self.ahead = 0;
+    }
+
+    /// Whether this node has written the page while it was at home elsewhere.
+    pub(super) fn was_written(self) -> bool {
+        self.was_written
     }
 
     /// Whether the copy here was fetched ahead of time in this epoch, and not written since.

@@ -15,12 +15,21 @@ impl HistoryPredictor {
     /// A thread begins to write a page. Those behind it that are like it, and that it will
     /// probably write next, are to become writable as well: twice as many as with the page
     /// before.
+    ///
+    /// A copy that this node has never written stays out: a comparison with a twin misses a
+    /// thread that stores what is there already, such as zeros, and then the page moves to its
+    /// writer later than by a fault, or never.
     pub(super) fn plan_writes(&mut self, page: PageId, view: &dyn View) -> PageRange {
         if !self.limits.predicts(Predictor::WriteRuns) {
             return page.into();
         }
         let (way, number) = self.run_to(page, view);
-        let pages = way.run(page, number.into(), |next| view.goes_with(page, next));
+        let at_home = view.page(page).is_some_and(|glance| glance.at_home);
+        let may_open = |next| {
+            let goes = view.goes_with(page, next);
+            goes && (at_home || self.pages.get(next).copy.was_written())
+        };
+        let pages = way.run(page, number.into(), may_open);
         for page in pages.iter() {
             self.pages.entry(page).run_length = number;
         }
@@ -52,7 +61,7 @@ mod tests {
     use super::*;
     use crate::Access;
     use crate::heuristics::fake::Fake;
-    use crate::heuristics::{Heuristic, Limits};
+    use crate::heuristics::{Event, Heuristic, Limits};
 
     #[test]
     fn each_fault_of_a_run_opens_twice_as_many_pages_either_way() {
@@ -65,5 +74,28 @@ mod tests {
             assert_eq!((plan.first().0, plan.len()), (first, pages));
             plan.iter().for_each(|page| view.set(page, State::Foreseen));
         }
+    }
+
+    #[test]
+    fn copies_that_were_never_written_are_not_opened_with_others() {
+        let mut view = Fake::new(8, false, State::Clean);
+        let mut predictor = HistoryPredictor::new(Limits::default(), view.layout());
+        let mut opened = |predictor: &mut HistoryPredictor, page| {
+            let plan = predictor.on_fault(PageId(page), Access::Write, &view);
+            predictor.note(Event::Written(PageId(page)), &view);
+            view.set(PageId(page), State::Dirty);
+            plan.len()
+        };
+        let firsts = [0, 1, 2, 3].map(|page| opened(&mut predictor, page));
+        assert_eq!(firsts, [1; 4]);
+        (0..8).for_each(|page| view.set(PageId(page), State::Clean));
+        let mut opened = |page| {
+            let plan = predictor.on_fault(PageId(page), Access::Write, &view);
+            plan.iter().for_each(|page| view.set(page, State::Dirty));
+            plan.len()
+        };
+        assert_eq!([0, 1, 3].map(&mut opened), [1, 2, 1]);
+        // Behind the last page there is none.
+        assert_eq!([6, 7].map(&mut opened), [1, 1]);
     }
 }
