@@ -358,7 +358,7 @@ mod tests {
                 umask: 0,
                 files: nothing(),
                 files_are_shared: false,
-                beside: None,
+                sidecar: None,
             },
         }
     }

@@ -29,7 +29,7 @@ mod secure;
 mod supervisor;
 mod tree;
 
-pub use agent::{AgentError, Attended, Begun, Beside, Setup, Tell, attend, digest, serve};
+pub use agent::{AgentError, Attended, Begun, Setup, Sidecar, Tell, attend, digest, serve};
 pub use control::{Bytes, Job, Run};
 pub use key::Key;
 pub use launcher::{Caller, Ended, HostClock, LaunchError, Options, Reading, launch, lead};

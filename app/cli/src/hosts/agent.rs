@@ -33,7 +33,7 @@ pub(super) fn setup(version: &str) -> Setup<'_> {
         version,
         supervisor: SUPERVISOR,
         prepare: &prepare,
-        beside: &host_recorder::begin,
+        sidecar: &host_recorder::begin,
     }
 }
 

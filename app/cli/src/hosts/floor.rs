@@ -47,7 +47,7 @@ fn between(asked: &WireFloor, console: Console) -> Outcome {
         on: &asked.on,
         program: &program,
         participants: Participants::named(&asked.on)?,
-        beside: None,
+        sidecar: None,
     };
     let unpacked = fathomp_runtime::unpack()?;
     let say = |sentence: &str| complain("", &one_line(sentence));

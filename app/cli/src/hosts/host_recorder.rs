@@ -10,7 +10,7 @@ use crate::host;
 use crate::launch;
 use crate::paging::{self, Session};
 use crate::recording::drain::{self, Drain, Drained};
-use fathomp_hosts::{Begun, Beside, Job, Tell};
+use fathomp_hosts::{Begun, Job, Sidecar, Tell};
 use fathomp_paging::{PagingMeta, stream};
 use fathomp_trace::live;
 use fathomp_trace::model::Machine;
@@ -120,7 +120,7 @@ pub(super) enum Told {
 
 /// Begins it, if the launcher asks for it.
 pub(super) fn begin(job: &Job, tell: Tell) -> Begun {
-    let asked = job.beside.as_ref().map_or(&[][..], |bytes| &bytes.0);
+    let asked = job.sidecar.as_ref().map_or(&[][..], |bytes| &bytes.0);
     let asked: Asked = serde_json::from_slice(asked)
         .map_err(|error| format!("its agent does not understand what to record: {error}"))?;
     let no_room = |error: std::io::Error| {
@@ -196,7 +196,7 @@ struct Records {
     thread: JoinHandle<()>,
 }
 
-impl Beside for Records {
+impl Sidecar for Records {
     fn watch(&mut self, starts: u32) {
         if let Some((session, _)) = &mut self.session {
             session.watch(starts);

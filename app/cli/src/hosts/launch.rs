@@ -51,7 +51,7 @@ pub(super) struct Asked<'a> {
     pub(super) watch: Option<Watch>,
     /// What the program's runtime is to note of loops.
     pub(super) trips: Option<PathBuf>,
-    pub(super) beside: Option<Bytes>,
+    pub(super) sidecar: Option<Bytes>,
 }
 
 /// Runs a program on the hosts that were asked for.
@@ -75,7 +75,7 @@ pub(crate) fn run(
         taps: None,
         watch: None,
         trips: None,
-        beside: None,
+        sidecar: None,
     };
     let unpacked = fathomp_runtime::unpack()
         .map_err(|error| Failure::from(error).with_code(exit::LAUNCHER))?;
@@ -116,7 +116,7 @@ pub(super) fn start(
         on: asked.on,
         program: asked.program,
         participants: asked.participants,
-        beside: asked.beside,
+        sidecar: asked.sidecar,
     };
     start_job(whole, &told, unpacked, caller, console)
 }
@@ -126,7 +126,7 @@ pub(super) struct Whole<'a> {
     pub(super) on: &'a OnHosts,
     pub(super) program: &'a Program,
     pub(super) participants: Participants,
-    pub(super) beside: Option<Bytes>,
+    pub(super) sidecar: Option<Bytes>,
 }
 
 /// Has a program run that is told this, and waits for its end.
@@ -139,7 +139,7 @@ pub(super) fn start_job(
 ) -> Result<Ended, Failure> {
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let job = Job {
-        beside: asked.beside,
+        sidecar: asked.sidecar,
         ..job(
             (asked.program, asked.participants.first.is_some()),
             told,
@@ -220,7 +220,7 @@ fn job(
         umask: file_mask(),
         files: unpacked.cache.as_path().into(),
         files_are_shared: found.is_none_or(|found| found.shared),
-        beside: None,
+        sidecar: None,
     })
 }
 

@@ -2,7 +2,7 @@
 //! recording.
 
 use super::gathered::Gathered;
-use super::host_recorder::{ACCESSES, Asked as AskedBeside, PLAN, RINGS, TAPS};
+use super::host_recorder::{ACCESSES, Asked as AskedSidecar, PLAN, RINGS, TAPS};
 use super::launch::{Asked, code, start};
 use super::participants::Participants;
 use crate::args::{Cluster, Record, ThreadCount};
@@ -98,7 +98,7 @@ pub(crate) fn record(
         let json = regions.to_json()?;
         output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
     }
-    let beside = AskedBeside {
+    let sidecar = AskedSidecar {
         limit_bytes: asked.max_size.0,
         library: library(&unpacked, cluster).to_owned(),
         plan: planned.bytes(),
@@ -113,13 +113,13 @@ pub(crate) fn record(
         threads,
         check_races: false,
         recorder: Some(Recorder::new(RINGS.into())),
-        taps: beside.paging.is_some().then(|| TAPS.into()),
+        taps: sidecar.paging.is_some().then(|| TAPS.into()),
         watch: asked.accesses.then(|| Watch::Accesses {
             directory: ACCESSES.into(),
             lines: asked.lines,
         }),
-        trips: beside.plan.is_some().then(|| PLAN.into()),
-        beside: Some(Bytes(serde_json::to_vec(&beside)?)),
+        trips: sidecar.plan.is_some().then(|| PLAN.into()),
+        sidecar: Some(Bytes(serde_json::to_vec(&sidecar)?)),
     };
     let ended = start(job, &unpacked, &gathered, console)?;
     let readings = readings(&ended, names.len());

@@ -17,7 +17,7 @@ pub use attended::Attended;
 pub(crate) use begin::attend_by;
 pub use begin::{AgentError, attend, serve};
 pub use check::digest;
-pub use setup::{Begun, Beside, Setup, Tell};
+pub use setup::{Begun, Setup, Sidecar, Tell};
 
 use crate::children::{Children, Told};
 use crate::control::{ALL, Bytes, Down, Frame, Heard, Link, Place, Run, Silence, Stream, TICK, Up};
@@ -92,7 +92,7 @@ struct Agent {
     meeting: Meeting<Wire>,
     host_program: Option<HostProgram>,
     /// Until the program has ended.
-    beside: Option<Box<dyn Beside>>,
+    sidecar: Option<Box<dyn Sidecar>>,
     /// The program that has asked for connections and is not known to be gone.
     asking: Option<Asking>,
     /// Until when the last words of the program are waited for.
@@ -122,7 +122,7 @@ impl Agent {
             places: Vec::new(),
             roads,
             host_program: None,
-            beside: None,
+            sidecar: None,
             asking: None,
             ending_said: None,
             ending: None,
@@ -317,16 +317,16 @@ impl Agent {
             up: self.up.clone(),
             me: self.me,
         };
-        if self.run.job.beside.is_some() {
+        if self.run.job.sidecar.is_some() {
             let (up, me) = (self.up.clone(), self.me);
-            let tell = Box::new(move |bytes| drop(up.send(me, &Up::Beside(Bytes(bytes)))));
-            self.beside = Some((setup.beside)(&self.run.job, tell)?);
+            let tell = Box::new(move |bytes| drop(up.send(me, &Up::Sidecar(Bytes(bytes)))));
+            self.sidecar = Some((setup.sidecar)(&self.run.job, tell)?);
         }
         // Standard input is the first host's.
-        let beside = &mut self.beside;
+        let sidecar = &mut self.sidecar;
         let watch = |starts| {
-            if let Some(beside) = beside {
-                beside.watch(starts);
+            if let Some(sidecar) = sidecar {
+                sidecar.watch(starts);
             }
         };
         let how = (&self.run.job, self.me == 0);
@@ -381,8 +381,8 @@ impl Agent {
             && (host_program.is_quiet() || late)
             && let Some(status) = host_program.take_status()
         {
-            if let Some(beside) = self.beside.take() {
-                beside.end();
+            if let Some(sidecar) = self.sidecar.take() {
+                sidecar.end();
             }
             self.say(&Up::Ended(status));
         }
@@ -544,8 +544,8 @@ impl Agent {
     fn leave(mut self, how: Attended) {
         self.children.kill();
         supervisor::kill_all(&[]);
-        if let Some(beside) = self.beside.take() {
-            beside.end();
+        if let Some(sidecar) = self.sidecar.take() {
+            sidecar.end();
         }
         // Without a launcher there is nobody to be told.
         if how != Attended::Forsaken {

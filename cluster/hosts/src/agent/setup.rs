@@ -10,19 +10,19 @@ pub struct Setup<'a> {
     pub supervisor: &'a [&'a str],
     /// Has the caller's files lie where a program looks for them; why they do not.
     pub prepare: &'a (dyn Fn(&Job) -> Result<(), String> + Sync),
-    /// Begins what the caller does beside the program, if the [job](Job::beside) asks for it,
+    /// Begins what the caller does beside the program, if the [job](Job::sidecar) asks for it,
     /// before it is started; what is told goes to the launcher's caller.
-    pub beside: &'a (dyn Fn(&Job, Tell) -> Begun + Sync),
+    pub sidecar: &'a (dyn Fn(&Job, Tell) -> Begun + Sync),
 }
 
 /// Tells the launcher's caller something.
 pub type Tell = Box<dyn Fn(Vec<u8>) + Send>;
 
 /// What has been begun beside a program, or why it has not.
-pub type Begun = Result<Box<dyn Beside>, String>;
+pub type Begun = Result<Box<dyn Sidecar>, String>;
 
 /// What is done beside a program.
-pub trait Beside: Send {
+pub trait Sidecar: Send {
     /// The process with this number is about to start the program, and waits until this returns.
     fn watch(&mut self, _starts: u32) {}
 

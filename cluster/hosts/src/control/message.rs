@@ -62,7 +62,7 @@ pub struct Job {
     pub files_are_shared: bool,
     /// What the caller tells its part of each agent, which works [beside](crate::Setup) the
     /// program.
-    pub beside: Option<Bytes>,
+    pub sidecar: Option<Bytes>,
 }
 
 /// What all agents of a run are told.
@@ -158,7 +158,7 @@ pub enum Up {
     /// What the host's counter of ticks shows.
     Clock(u64),
     /// What the caller's part of the agent tells the caller.
-    Beside(Bytes),
+    Sidecar(Bytes),
     /// So many bytes of standard input have been taken, so as many more may come.
     Credit(u32),
     /// A node says that the run has failed.

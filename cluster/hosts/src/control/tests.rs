@@ -52,7 +52,7 @@ fn job() -> impl Strategy<Value = Job> {
         limits: vec![(3, None), (7, Some(u64::from(umask)))],
         umask,
         files_are_shared: false,
-        beside: umask.is_multiple_of(2).then(|| Bytes(vec![7; 3])),
+        sidecar: umask.is_multiple_of(2).then(|| Bytes(vec![7; 3])),
     })
 }
 

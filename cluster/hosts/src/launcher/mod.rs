@@ -294,7 +294,7 @@ impl Launcher<'_> {
                         credits.give(bytes);
                     }
                 }
-                Up::Beside(Bytes(bytes)) => self.caller.hear(frame.host, bytes),
+                Up::Sidecar(Bytes(bytes)) => self.caller.hear(frame.host, bytes),
                 Up::Clock(ticks) => {
                     let host = usize::from(frame.host);
                     let clocks = self.clocks.get_mut(host);

@@ -28,22 +28,22 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn something_may_be_done_beside_programs() {
-    let left = Setting::new().run(THREE, &["beside=note"], "meet exchange");
+    let left = Setting::new().run(THREE, &["sidecar=note"], "meet exchange");
     assert_eq!(left.code, Some(0), "{left:?}");
     let mut told: Vec<&str> = left
         .stderr
         .lines()
-        .filter(|line| line.starts_with("beside"))
+        .filter(|line| line.starts_with("sidecar"))
         .collect();
     told.sort_unstable();
     let expected: Vec<String> = (0..3)
         .flat_map(|host| {
             ["begin note", "end note", "supervisor true"]
-                .map(|what| format!("beside on host {host}: {what}"))
+                .map(|what| format!("sidecar on host {host}: {what}"))
         })
         .collect();
     assert_eq!(told, expected);
-    let left = Setting::new().run(THREE, &["beside=refuse"], "meet exchange");
+    let left = Setting::new().run(THREE, &["sidecar=refuse"], "meet exchange");
     left.failed(125, &["nothing can be done beside the program"]);
 }
 

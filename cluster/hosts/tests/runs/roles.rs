@@ -1,7 +1,7 @@
 //! What this program is besides a test.
 
 use fathomp_hosts::{
-    Begun, Beside, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Tell, digest,
+    Begun, Bytes, Caller, FAN_OUT, Hosts, Job, Options, Run, Setup, Sidecar, Tell, digest,
     file_mask, keep, launch, serve, soft_limits,
 };
 use std::env;
@@ -45,7 +45,7 @@ impl Caller for Aloud {
     }
 
     fn hear(&self, host: u16, told: Vec<u8>) {
-        eprintln!("beside on host {host}: {}", String::from_utf8_lossy(&told));
+        eprintln!("sidecar on host {host}: {}", String::from_utf8_lossy(&told));
     }
 }
 
@@ -55,7 +55,7 @@ struct Echo {
     told: Vec<u8>,
 }
 
-impl Beside for Echo {
+impl Sidecar for Echo {
     fn watch(&mut self, starts: u32) {
         let status = std::fs::read_to_string(format!("/proc/{starts}/status"));
         let parent = format!("PPid:\t{}", std::process::id());
@@ -68,8 +68,8 @@ impl Beside for Echo {
     }
 }
 
-fn beside(job: &Job, tell: Tell) -> Begun {
-    let told = job.beside.clone().map_or_else(Vec::new, |bytes| bytes.0);
+fn sidecar(job: &Job, tell: Tell) -> Begun {
+    let told = job.sidecar.clone().map_or_else(Vec::new, |bytes| bytes.0);
     if told == b"refuse" {
         return Err("nothing can be done beside the program".to_owned());
     }
@@ -83,7 +83,7 @@ fn agent() -> ExitCode {
         version: &version,
         supervisor: &["supervisor"],
         prepare: &|_| Ok(()),
-        beside: &beside,
+        sidecar: &sidecar,
     };
     match serve(io::stdin(), io::stdout(), &setup) {
         Ok(()) => ExitCode::SUCCESS,
@@ -134,7 +134,7 @@ fn launcher(arguments: Vec<OsString>) -> ExitCode {
             umask: file_mask(),
             files: Bytes(Vec::new()),
             files_are_shared: false,
-            beside: option("beside").map(|told| Bytes(told.into())),
+            sidecar: option("sidecar").map(|told| Bytes(told.into())),
         },
     };
     let patience = option("patience").map_or(30, |seconds| seconds.parse().unwrap());

@@ -162,7 +162,7 @@ impl RunState {
                 self.meet(now);
             }
             Up::Note(what) => self.actions.push(Action::Say(self.of_host(host, &what))),
-            Up::Beat | Up::Output(..) | Up::Credit(_) | Up::Clock(_) | Up::Beside(_) => {}
+            Up::Beat | Up::Output(..) | Up::Credit(_) | Up::Clock(_) | Up::Sidecar(_) => {}
             Up::Left(generation) => {
                 if self.known.iter().any(|known| known.asked < generation) {
                     let why = "its program ended before it was connected with all hosts";
