@@ -5,7 +5,7 @@
 //! * [`bench_page`]: likewise for results of benchmarks.
 //! * [`share`]: programs that shared one machine; [`runtimes`]: one program on several runtimes.
 //! * [`text`]: tables for a terminal.
-//! * [`export`]: Perfetto/Chrome trace JSON, CSV and JSON.
+//! * [`export`]: Perfetto/Chrome trace JSON, OTF2, Paraver, CSV and JSON.
 //!
 //! Everything here is a function from plain data to text. Names of regions come
 //! out of other people's binaries and are never trusted: the page escapes them

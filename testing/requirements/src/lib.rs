@@ -41,6 +41,8 @@ pub const SQLITE: Tool = tool(&["sqlite3"], "sqlite3");
 pub const OPENMPI: Tool = tool(&["mpicc.openmpi"], "openmpi-bin libopenmpi-dev");
 /// The other.
 pub const MPICH: Tool = tool(&["mpicc.mpich"], "mpich libmpich-dev");
+/// What reads archives of the Open Trace Format 2.
+pub const OTF2_PRINT: Tool = tool(&["otf2-print"], "otf2-tools");
 /// The plotter.
 pub const GNUPLOT: Tool = tool(&["gnuplot"], "gnuplot-nox");
 

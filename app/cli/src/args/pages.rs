@@ -79,6 +79,7 @@ const RARE: &[(&str, &[&str])] = &[
             "gnuplot",
         ],
     ),
+    ("regions", &["otf2", "paraver"]),
     ("skyline", &["factor", "bins", "gang", "csv", "gnuplot"]),
     ("share", &["keep_teams", "time_slice", "mix", "separator"]),
 ];

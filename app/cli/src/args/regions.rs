@@ -33,6 +33,13 @@ pub(crate) struct Regions {
     /// Also write a trace for Perfetto and chrome://tracing to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
+    /// Also write an archive of the Open Trace Format 2, for Vampir and others, to this directory.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) otf2: Option<PathBuf>,
+    /// Also write a trace for Paraver to this file, and its names beside it, to files that end in
+    /// .pcf and .row.
+    #[arg(long, value_name = "FILE.prv")]
+    pub(crate) paraver: Option<PathBuf>,
     /// Replace existing files.
     #[arg(long)]
     pub(crate) force: bool,

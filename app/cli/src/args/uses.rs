@@ -235,7 +235,7 @@ mod tests {
             ),
             (
                 "fathomp regions r --force",
-                "without --csv, --counts or --perfetto",
+                "without --csv, --counts, --perfetto, --otf2 or --paraver",
             ),
             (
                 "fathomp --json regions r --threads",

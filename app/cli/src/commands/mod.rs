@@ -28,6 +28,7 @@ mod study;
 mod study_end;
 mod study_hosts;
 mod study_ranks;
+mod traces;
 mod versus;
 mod workload;
 

@@ -1,18 +1,18 @@
 //! `fathomp regions`: a recording, region by region.
 
 use super::overheads;
+use super::traces::{self, Source};
 use crate::args::Regions;
 use crate::console::Console;
 use crate::failure::{Failure, Outcome};
 use crate::{load, output};
-use fathomp_analysis::symbols::Symbols;
 use fathomp_analysis::{
     Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, MpiFacts, Problem, ProcessRow,
     ProgramFacts, Region, ThreadRow, Times, WaitRow,
 };
 use fathomp_console::args::Seconds;
 use fathomp_predict::counts::Counted;
-use fathomp_report::export::{self, PerfettoOptions};
+use fathomp_report::export;
 use fathomp_report::text::{self, RegionOptions};
 use serde::Serialize;
 
@@ -77,7 +77,6 @@ fn of_ranks(plan: &Regions, ranks: &load::AllRanks, console: Console) -> Outcome
         (plan.csv.is_some(), "--csv"),
         (plan.counts.is_some(), "--counts"),
         (plan.overheads.is_some(), "--overheads"),
-        (plan.perfetto.is_some(), "--perfetto"),
     ];
     if let Some((_, option)) = one_alone.iter().find(|(asked, _)| *asked) {
         return Err(Failure::new(format!(
@@ -85,6 +84,7 @@ fn of_ranks(plan: &Regions, ranks: &load::AllRanks, console: Console) -> Outcome
             ranks.directories[0].1.display()
         )));
     }
+    traces::write(plan, &Source::Ranks(&ranks.directories), console)?;
     let all = &ranks.together;
     console.result("fathomp.ranks", all, || {
         text::ranks(&ranks.program, all, console.width())
@@ -93,9 +93,10 @@ fn of_ranks(plan: &Regions, ranks: &load::AllRanks, console: Console) -> Outcome
 }
 
 pub(super) fn regions(plan: &Regions, console: Console) -> Outcome {
-    for file in plan.csv.iter().chain(&plan.perfetto).chain(&plan.counts) {
+    for file in plan.csv.iter().chain(&plan.counts) {
         output::check_file(file, plan.force)?;
     }
+    traces::check(plan)?;
     if let Some(ranks) = load::ranks(&plan.recording)? {
         return of_ranks(plan, &ranks, console);
     }
@@ -112,28 +113,7 @@ pub(super) fn regions(plan: &Regions, console: Console) -> Outcome {
         output::write_file(path, counted.to_csv().as_bytes())?;
         console.say(format!("wrote {}", path.display()));
     }
-    if let Some(path) = &plan.perfetto {
-        let mut symbols = Symbols::new();
-        let left = output::stream_file(path, |out| {
-            export::perfetto(
-                &evidence.recording,
-                &mut symbols,
-                PerfettoOptions::default(),
-                out,
-            )
-            .map_err(|error| Failure::of(&error))
-        })?;
-        console.say(format!(
-            "wrote {}: open it at ui.perfetto.dev",
-            path.display()
-        ));
-        if left.omitted > 0 {
-            console.warn(format!(
-                "left {} slices out of the trace to keep it small, all shorter than {} ns",
-                left.omitted, left.shorter_than_ns
-            ));
-        }
-    }
+    traces::write(plan, &Source::One(&evidence.recording), console)?;
     if let Some(result) = &plan.overheads {
         let overheads = overheads::of(&evidence.analysis, result)?;
         console.result("fathomp.overheads", &overheads, || {

@@ -65,8 +65,9 @@ fn value(command: &str, option: &str) -> Option<String> {
         (
             _,
             "--output" | "--csv" | "--counts" | "--perfetto" | "--gnuplot" | "--region-lines"
-            | "--save",
+            | "--save" | "--otf2",
         ) => format!("new{option}"),
+        (_, "--paraver") => "new.prv".to_owned(),
         _ => return None,
     })
 }

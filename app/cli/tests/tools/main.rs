@@ -18,6 +18,7 @@ mod sharing;
 mod sharing_names;
 mod streams;
 mod terminal;
+mod traces;
 mod witness;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         sharing_names::trials(),
         streams::trials(),
         terminal::trials(),
+        traces::trials(),
         witness::trials(),
     ]
     .into_iter()

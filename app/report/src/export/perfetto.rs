@@ -6,6 +6,7 @@
 //! limit the shortest slices of each thread are left out, and the file says
 //! how many.
 
+use super::tracks::{CommonClock, ProcessClock, program_name};
 use crate::view::words;
 use fathomp_analysis::symbols::Symbols;
 use fathomp_trace::model::{Process, Recording, Thread};
@@ -61,59 +62,108 @@ impl From<serde_json::Error> for PerfettoError {
     }
 }
 
-/// Writes `recording` to `out`, naming places with `symbols`.
-///
-/// # Errors
-/// If `out` fails.
-pub fn perfetto(
-    recording: &Recording,
-    symbols: &mut Symbols,
-    options: PerfettoOptions,
-    mut out: impl Write,
-) -> Result<Left, PerfettoError> {
-    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let zero_unix_ns = recording
-        .processes
-        .iter()
-        .map(|process| process.clock.zero_unix_ns)
-        .min()
-        .unwrap_or(0);
-    let mut events = Events {
-        out: &mut out,
-        first: true,
-        thread_max: fair_share(recording, options.events_max),
-        left: Left::default(),
-    };
-    for process in &recording.processes {
-        let names = process
-            .sites
-            .iter()
-            .map(|site| {
-                let place = symbols.place(&site.module, site.call, site.function);
-                words::shorten(&place.label, NAME_CHARS)
-            })
-            .collect();
-        let track = Track {
-            clock: process.clock,
-            offset_ns: process.clock.zero_unix_ns - zero_unix_ns,
-            pid: process.pid,
-            names,
-        };
-        write_process(&mut events, process, &track)?;
+/// A trace that is being written, recording by recording.
+pub struct Perfetto<W> {
+    events: Events<W>,
+    /// Most events of a recording.
+    events_max: u64,
+    clock: CommonClock,
+    symbols: Symbols,
+    pids: HashSet<u32>,
+    /// The first recording's command line and host.
+    about: Option<(String, String)>,
+}
+
+impl<W: Write> Perfetto<W> {
+    /// Begins a trace of so many recordings.
+    ///
+    /// # Errors
+    /// If `out` fails.
+    pub fn new(
+        mut out: W,
+        options: PerfettoOptions,
+        recordings: usize,
+        clock: CommonClock,
+    ) -> Result<Self, PerfettoError> {
+        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+        Ok(Self {
+            events: Events {
+                out,
+                first: true,
+                thread_max: 0,
+                left: Left::default(),
+            },
+            events_max: options.events_max / (recordings as u64).max(1),
+            clock,
+            symbols: Symbols::new(),
+            pids: HashSet::new(),
+            about: None,
+        })
     }
-    let left = events.left;
-    let other = json!({
-        "schema": "fathomp.trace",
-        "version": 1,
-        "program": recording.meta.command.join(" "),
-        "host": recording.meta.machine.host,
-        "fathomp": env!("CARGO_PKG_VERSION"),
-        "omitted": left.omitted,
-        "omitted_shorter_than_ns": left.shorter_than_ns,
-    });
-    writeln!(out, "\n],\"otherData\":{other}}}")?;
-    out.flush()?;
-    Ok(left)
+
+    /// Adds what was recorded; of a rank, if it has a number.
+    ///
+    /// # Errors
+    /// If the output fails.
+    pub fn add(&mut self, rank: Option<u32>, recording: &Recording) -> Result<(), PerfettoError> {
+        let meta = &recording.meta;
+        let host = &meta.machine.host;
+        self.about
+            .get_or_insert_with(|| (meta.command.join(" "), host.clone()));
+        self.events.thread_max = fair_share(recording, self.events_max);
+        for process in &recording.processes {
+            let names = process
+                .sites
+                .iter()
+                .map(|site| {
+                    let place = self.symbols.place(&site.module, site.call, site.function);
+                    words::shorten(&place.label, NAME_CHARS)
+                })
+                .collect();
+            let track = Track {
+                clock: process.clock,
+                common: self.clock.of(host, &process.clock),
+                pid: untaken(process.pid, &mut self.pids),
+                names,
+            };
+            let name = match rank {
+                Some(rank) => format!("rank {rank}"),
+                None => format!("{}, node {}", program_name(process), process.node),
+            };
+            write_process(&mut self.events, process, &track, &name, rank)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the trace; what was not written.
+    ///
+    /// # Errors
+    /// If the output fails.
+    pub fn finish(self) -> Result<Left, PerfettoError> {
+        let Events { mut out, left, .. } = self.events;
+        let (program, host) = self.about.unwrap_or_default();
+        let other = json!({
+            "schema": "fathomp.trace",
+            "version": 1,
+            "program": program,
+            "host": host,
+            "fathomp": env!("CARGO_PKG_VERSION"),
+            "omitted": left.omitted,
+            "omitted_shorter_than_ns": left.shorter_than_ns,
+        });
+        writeln!(out, "\n],\"otherData\":{other}}}")?;
+        out.flush()?;
+        Ok(left)
+    }
+}
+
+/// A number that no other process, or thread, has: systems give those of the dead to new ones, and
+/// those of different hosts may be the same.
+fn untaken(mut number: u32, taken: &mut HashSet<u32>) -> u32 {
+    while number == 0 || !taken.insert(number) {
+        number = number.wrapping_add(1 << 24).max(1);
+    }
+    number
 }
 
 /// Most records of a thread to write, so that all threads together stay at or
@@ -205,20 +255,20 @@ fn octave(record: &Record, clock: &Clock) -> usize {
 }
 
 /// Writes events with commas between them.
-struct Events<'a, W> {
-    out: &'a mut W,
+struct Events<W> {
+    out: W,
     first: bool,
     /// Most records of a thread to write.
     thread_max: u64,
     left: Left,
 }
 
-impl<W: Write> Events<'_, W> {
+impl<W: Write> Events<W> {
     fn write(&mut self, event: &Value) -> Result<(), PerfettoError> {
         self.out
             .write_all(if self.first { b"\n" } else { b",\n" })?;
         self.first = false;
-        serde_json::to_writer(&mut *self.out, event)?;
+        serde_json::to_writer(&mut self.out, event)?;
         Ok(())
     }
 }
@@ -226,14 +276,14 @@ impl<W: Write> Events<'_, W> {
 /// What the events of a process have in common.
 struct Track {
     clock: Clock,
-    offset_ns: u64,
+    common: ProcessClock,
     pid: u32,
     names: Vec<String>,
 }
 
 impl Track {
     fn at_ns(&self, at: Ticks) -> u64 {
-        self.clock.at(at).0.saturating_add(self.offset_ns)
+        self.common.at_ns(at)
     }
 
     /// Time in microseconds, the unit of the format.
@@ -265,32 +315,31 @@ impl Track {
 }
 
 fn write_process<W: Write>(
-    events: &mut Events<'_, W>,
+    events: &mut Events<W>,
     process: &Process,
     track: &Track,
+    name: &str,
+    rank: Option<u32>,
 ) -> Result<(), PerfettoError> {
-    let program = process.executable.file_name().map_or_else(
-        || "program".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
     events.write(&json!({
-        "ph": "M", "pid": track.pid, "name": "process_name",
-        "args": {"name": format!("{program}, node {}", process.node)},
+        "ph": "M", "pid": track.pid, "name": "process_name", "args": {"name": name},
     }))?;
-    // An operating system may give the number of a dead thread to a new one.
+    if let Some(rank) = rank {
+        events.write(&json!({
+            "ph": "M", "pid": track.pid, "name": "process_sort_index",
+            "args": {"sort_index": rank},
+        }))?;
+    }
     let mut taken = HashSet::new();
     for thread in &process.threads {
-        let mut tid = thread.os_id;
-        while tid == 0 || !taken.insert(tid) {
-            tid = tid.wrapping_add(1 << 24).max(1);
-        }
+        let tid = untaken(thread.os_id, &mut taken);
         write_thread(events, thread, track, tid)?;
     }
     Ok(())
 }
 
 fn write_thread<W: Write>(
-    events: &mut Events<'_, W>,
+    events: &mut Events<W>,
     thread: &Thread,
     track: &Track,
     tid: u32,

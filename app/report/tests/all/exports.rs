@@ -1,17 +1,19 @@
 //! The formats other tools read.
 
 use crate::synthetic;
-use fathomp_analysis::symbols::Symbols;
 use fathomp_analysis::testing::{Script, Work};
 use fathomp_analysis::{SiteKind, State};
 use fathomp_diagnosis::Verdict;
 use fathomp_report::Input;
-use fathomp_report::export::{self, Left, PerfettoOptions};
+use fathomp_report::export::{
+    self, CommonClock, Left, Otf2, Paraver, Perfetto, PerfettoError, PerfettoOptions,
+};
 use fathomp_trace::model::Recording;
 use fathomp_trace::record::{Interval, Record};
 use fathomp_types::{SiteId, Ticks};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 fn recording(steps: usize) -> Recording {
     let mut script = Script::new(3).with_counters();
@@ -30,15 +32,21 @@ fn recording(steps: usize) -> Recording {
     script.build()
 }
 
+fn perfetto(
+    recording: &Recording,
+    events_max: u64,
+    out: impl Write,
+) -> Result<Left, PerfettoError> {
+    let options = PerfettoOptions { events_max };
+    let begin = recording.processes[0].clock.zero_unix_ns;
+    let mut trace = Perfetto::new(out, options, 1, CommonClock::new(begin))?;
+    trace.add(None, recording)?;
+    trace.finish()
+}
+
 fn trace(recording: &Recording, events_max: u64) -> (Value, Left, usize) {
     let mut text = Vec::new();
-    let left = export::perfetto(
-        recording,
-        &mut Symbols::new(),
-        PerfettoOptions { events_max },
-        &mut text,
-    )
-    .expect("writing to memory works");
+    let left = perfetto(recording, events_max, &mut text).expect("writing to memory works");
     let value = serde_json::from_slice(&text).expect("the trace is JSON");
     (value, left, text.len())
 }
@@ -115,8 +123,8 @@ fn a_long_recording_gives_a_bounded_trace_that_says_so() {
     assert_eq!(none.written, 0);
 }
 
-#[test]
-fn times_that_cannot_be_do_not_stop_the_export() {
+/// One whose times cannot be.
+fn odd_recording() -> Recording {
     let mut recording = recording(1);
     let process = &mut recording.processes[0];
     process.clock.nanos_per_tick = 1e30;
@@ -128,13 +136,55 @@ fn times_that_cannot_be_do_not_stop_the_export() {
         end: Ticks(0),
         site: SiteId(u32::MAX),
     }));
-    let (trace, ..) = trace(&recording, 1_000);
+    recording
+}
+
+#[test]
+fn times_that_cannot_be_do_not_stop_the_export() {
+    let (trace, ..) = trace(&odd_recording(), 1_000);
     let tids: std::collections::BTreeSet<u64> = events(&trace)
         .iter()
         .filter(|event| event["name"] == "thread_name")
         .filter_map(|event| event["tid"].as_u64())
         .collect();
     assert_eq!(tids.len(), 3, "each thread has a track of its own");
+    let room = tempfile::tempdir().expect("a directory");
+    let mut archive = Otf2::new(room.path(), CommonClock::new(0), 0).expect("room");
+    archive.add(None, &odd_recording()).expect("room");
+    archive.finish().expect("room");
+    assert!(room.path().join("traces/2.evt").exists());
+    paraver(&odd_recording());
+}
+
+/// A trace for Paraver, of which times are in order and states have a length.
+fn paraver(recording: &Recording) -> String {
+    let draft = tempfile::tempfile().expect("a file");
+    let mut trace = Paraver::new(draft, CommonClock::new(0));
+    trace.add(None, recording).expect("room");
+    let mut text = Vec::new();
+    trace.finish(&mut text).expect("room");
+    let text = String::from_utf8(text).expect("it is text");
+    let mut before = 0;
+    for line in text.lines().skip(1) {
+        let fields: Vec<u64> = line.split(':').filter_map(|one| one.parse().ok()).collect();
+        assert!(fields[5] >= before, "{line}");
+        assert!(fields[0] == 2 || fields[6] > fields[5], "{line}");
+        before = fields[5];
+    }
+    text
+}
+
+#[test]
+fn workers_stay_in_a_region_until_the_encountering_thread_leaves_it() {
+    let text = paraver(&recording(1));
+    let leaves = text.lines().filter(|line| line.contains(":60000001:0:"));
+    let times: Vec<&str> = leaves.filter_map(|line| line.split(':').nth(5)).collect();
+    assert_eq!(times.len(), 3, "{text}");
+    assert!(times.iter().all(|at| *at == times[0]), "{text}");
+    // Threads 2 and 3 wait for thread 1, and that for nobody.
+    let waits = text.lines().filter(|line| line.contains(":60000005:1:"));
+    let who: Vec<&str> = waits.filter_map(|line| line.split(':').nth(4)).collect();
+    assert_eq!(who, ["3", "2"], "{text}");
 }
 
 #[test]
@@ -201,14 +251,9 @@ fn a_full_disk_is_one_clear_sentence() {
         )
         .expect_err("no room")
         .to_string(),
-        export::perfetto(
-            &recording(1),
-            &mut Symbols::new(),
-            PerfettoOptions::default(),
-            Full,
-        )
-        .expect_err("no room")
-        .to_string(),
+        perfetto(&recording(1), 1_000, Full)
+            .expect_err("no room")
+            .to_string(),
     ];
     for error in errors {
         assert!(error.starts_with("cannot write the"), "{error}");

@@ -171,6 +171,8 @@ pub(super) const OPTIONS: &[Options] = &[
             "sequential",
             "overheads",
             "perfetto",
+            "otf2",
+            "paraver",
         ],
         &[],
     ),
@@ -182,7 +184,7 @@ pub(super) const OPTIONS: &[Options] = &[
     options(
         &["regions"],
         &["force"],
-        &[With(&["csv", "counts", "perfetto"])],
+        &[With(&["csv", "counts", "perfetto", "otf2", "paraver"])],
     ),
     options(
         &["skyline"],
