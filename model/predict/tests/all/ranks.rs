@@ -101,3 +101,23 @@ fn the_best_split_uses_no_more_processors_than_there_are() {
     assert_eq!(there.ranks * there.threads, 8);
     assert!(best(&all, 0).is_none());
 }
+
+/// Each rank does the same work whatever their number, the second one much more.
+#[test]
+fn work_that_ranks_do_not_divide_stays() {
+    let cell = |ranks: u32, work_ns: f64| RankCell {
+        ranks,
+        threads: 1,
+        wall_ns: work_ns * 2.0,
+        serial_ns: work_ns,
+        regions_ns: 0.0,
+        most_ns: work_ns * 2.0,
+    };
+    let cells = [cell(1, 10.0 * MS), cell(2, 250.0 * MS)];
+    let all = splits(&cells, &Exact, &[(4, 1)]);
+    let predicted = all[0].predicted.expect("enough is known");
+    assert!(
+        predicted.ns > 400.0 * MS && predicted.high_ns < 1500.0 * MS,
+        "{predicted:?}"
+    );
+}
