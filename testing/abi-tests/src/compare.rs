@@ -283,8 +283,7 @@ mod tests {
 
     fn ended(code: i32, stdout: &str) -> Ended {
         Ended {
-            code: Some(code),
-            signal: None,
+            ending: Ending::Exited(code),
             timed_out: false,
             threads: Vec::new(),
             stdout: stdout.to_owned(),
