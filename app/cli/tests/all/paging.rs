@@ -269,7 +269,7 @@ fn options_that_need_paging_say_so() {
         ("--sample 0", "at least 100us"),
         ("--sample soon", "500us, 1ms or 2s"),
         ("--writer pigeon", "HOST:PORT"),
-        ("--memory 1K", "at least 4M"),
+        ("--memory 1K", "give 4M to"),
     ] {
         let line = format!("record --paging {option} -o recording -- true");
         let ended = run(directory.path(), &line);

@@ -463,7 +463,7 @@ fn what_was_accessed_is_kept_however_the_program_ends() {
 fn larger_pages_bring_more_at_once() {
     let directory = with_file(FILE);
     let line = "simulate f.jsonl --nodes 2 --net gige_amd --dsm-plain --page-bytes";
-    let answer = run(directory.path(), &format!("--json {line} 16384,4096"));
+    let answer = run(directory.path(), &format!("--json {line} 16K,4096"));
     let json = answer.succeeded().json();
     let points = json["points"].as_array().unwrap();
     let facts = |point: &Value| {
@@ -483,7 +483,7 @@ fn larger_pages_bring_more_at_once() {
         "4097",
         "6000",
         "4194304",
-        "4k",
+        "4kk",
         "4096,",
         "99999999999",
     ] {

@@ -107,6 +107,8 @@ pub(super) const OPTIONS: &[Options] = &[
     options(
         &["study"],
         &[
+            // Refused by name beside what it does not go with.
+            "ranks",
             "threads",
             "repeat",
             "runtime",
