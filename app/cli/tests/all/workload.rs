@@ -191,7 +191,7 @@ fn nonsense_is_refused_before_anything_is_built() {
         ("workload run cg --threads 0", "1 to"),
         ("workload run cg --runtime mine", "fathomp, system"),
         ("workload verify cg --threads 1,,2", ""),
-        ("workload verify cg --timeout never", "number of seconds"),
+        ("workload verify cg --timeout never", "no length of time"),
         (
             "workload list --suite spec",
             "npb, polybench, patterns and tasks",
