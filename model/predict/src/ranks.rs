@@ -121,7 +121,8 @@ pub fn best(splits: &[Split], cores: u32) -> Option<&Split> {
 
 /// Why more ranks cannot be predicted.
 const NO_MPI: &str = "what MPI costs between ranks is not known from runs with one rank";
-const NOTHING: &str = "no other run tells";
+const NOTHING: &str =
+    "no other run tells, or what tells was too short or disturbed by other programs";
 
 /// Medians of the runs, by ranks and threads.
 struct Medians(BTreeMap<(u32, u32), RankCell>);

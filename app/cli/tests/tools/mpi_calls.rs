@@ -371,7 +371,10 @@ fn a_study_over_ranks_tells_the_best_split(mpi: &Mpi) {
         splits.iter().find(is_it).expect("it was asked for")
     };
     assert!(of(1, 1)["measured_ns"].as_f64() > Some(0.0), "{answer}");
-    assert!(of(1, 4)["predicted"]["ns"].as_f64() > Some(0.0), "{answer}");
+    // One rank takes some milliseconds alone, from which nothing is predicted on a busy machine.
+    let alone = of(1, 4);
+    let is_told = alone["predicted"]["ns"].as_f64() > Some(0.0) || alone["unknown"].is_string();
+    assert!(is_told, "{answer}");
     assert!(of(4, 1)["measured_ns"].is_null(), "{answer}");
     let two = &of(2, 1)["measured_ns"];
     let four = &of(4, 1)["predicted"];
