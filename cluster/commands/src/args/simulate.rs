@@ -188,6 +188,7 @@ mod tests {
         let sizes = |text: &str| text.parse::<PageSizes>().map(|sizes| sizes.0);
         assert_eq!(sizes("20480,4096, 8192"), Ok(vec![4096, 8192, 20480]));
         assert_eq!(sizes("64,2097152"), Ok(vec![64, 2 << 20]));
+        assert_eq!(sizes("8K,4k"), Ok(vec![4096, 8192]));
         let all = sizes("all").unwrap();
         assert_eq!((all[0], all.len()), (4096, 10));
         assert_eq!(PageSizes::from(64).0.len(), 16);
@@ -200,7 +201,7 @@ mod tests {
             "4194304",
             "4096,",
             "-4096",
-            "4k",
+            "4kk",
             "all,64",
             "4e3",
             "18446744073709551616",
