@@ -73,7 +73,14 @@ impl Grid {
         self
     }
 
-    /// Likewise of words.
+    /// Columns of numbers that are never left out.
+    #[must_use]
+    pub fn columns<T: Into<String>>(self, titles: impl IntoIterator<Item = T>) -> Self {
+        let titles = titles.into_iter();
+        titles.fold(self, |grid, title| grid.column(title, 0))
+    }
+
+    /// A column of words, as one of numbers.
     #[must_use]
     pub fn words(mut self, title: impl Into<String>, expendable: u8) -> Self {
         self.columns.push(Column {

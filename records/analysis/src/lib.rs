@@ -65,8 +65,9 @@ pub use fathomp_trace::{
     state::State,
 };
 pub use ranks::{
-    HostClock, HybridEfficiency, Late, OneRank, RankCalls, RankCrowd, RankLine, RankMessages,
-    RankPhase, RankRow, RankSummary, RankWait, Ranks, Stretch, WaitKind, ranks, states_of,
+    Channel, HostClock, HybridEfficiency, Late, OneRank, RankCalls, RankCrowd, RankLine,
+    RankMessages, RankPhase, RankRow, RankSummary, RankWait, Ranks, Stretch, WaitKind,
+    match_messages, ranks, states_of,
 };
 pub use sites::site_names;
 pub use time_alignment::{

@@ -23,8 +23,8 @@ pub(crate) fn world() -> Option<World> {
     *WORLD.get_or_init(World::of_this_process)
 }
 
-/// The arguments of a call, numbered from 0. Whoever asks for one promises that the function has it,
-/// with that meaning, and that what it points to is valid as the standard demands of the program.
+/// The arguments of a call, numbered from 0. A caller of these functions promises that the function
+/// of MPI has the argument, with that meaning, and that the program passed it as the standard demands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments {
     pub(crate) words: Words,

@@ -50,7 +50,10 @@ impl Messages {
         bytes: u64,
         call: &Call,
     ) -> Option<Self> {
-        let world = world().filter(|_| role != Role::Other)?;
+        if role == Role::Other {
+            return None;
+        }
+        let world = world()?;
         let one = Self {
             role,
             world,

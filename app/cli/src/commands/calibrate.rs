@@ -94,16 +94,13 @@ fn table(machine: &Machine) -> Result<String, std::fmt::Error> {
         )?;
     }
     text.push('\n');
-    let mut grid = Grid::new("threads");
-    for title in [
+    let mut grid = Grid::new("threads").columns([
         "fork/join ns",
         "barrier ns",
         "chunk ns",
         "lock ns",
         "copy GB/s",
-    ] {
-        grid = grid.column(title, 0);
-    }
+    ]);
     for row in &machine.constructs {
         let mut copies = machine.bandwidth.iter();
         let copy = copies.find(|copy| copy.threads == row.threads);

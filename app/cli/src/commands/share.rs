@@ -330,16 +330,13 @@ fn table(comparison: &Comparison) -> String {
         let _ = writeln!(text, "{name} alone: {} s", number(alone));
     }
     text.push('\n');
-    let mut grid = Grid::new("strategy");
-    for title in [
+    let mut grid = Grid::new("strategy").columns([
         "together s",
         "programs per hour",
         "slowdown",
         "STP",
         "over plain",
-    ] {
-        grid = grid.column(title, 0);
-    }
+    ]);
     for one in &comparison.strategies {
         let per_hour = &one.per_hour;
         let [low, high] = [per_hour.interval.low, per_hour.interval.high];

@@ -58,7 +58,7 @@ pub(super) fn over_ranks(
         console.warn(note);
     }
     let cores = plan.cores.map_or(processors, |cores| cores.0);
-    for line in shown::lines(&all)
+    for line in shown::lines(&all, console.width())
         .iter()
         .chain(&shown::sentences(&all, processors, cores))
     {

@@ -61,6 +61,15 @@ int main(int count, char **words) {
 }
 "#;
 
+/// A directory with that program.
+fn with_unequal(mpi: &Mpi) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ["-fopenmp", "-g"];
+    let compiler = mpi.compilers[0];
+    compile_with(compiler, directory.path(), "unequal", UNEQUAL, &options);
+    directory
+}
+
 /// The numbers of `fathomp regions` of all ranks.
 fn told(directory: &Path, recording: &str) -> serde_json::Value {
     let ended = run(directory, &format!("regions {recording} --json"));
@@ -76,15 +85,7 @@ fn calls<'a>(all: &'a serde_json::Value, function: &str) -> &'a serde_json::Valu
 }
 
 fn what_ranks_wait_for_each_other_is_told(mpi: &Mpi) {
-    let directory = tempfile::tempdir().unwrap();
-    let options = ["-fopenmp", "-g"];
-    compile_with(
-        mpi.compilers[0],
-        directory.path(),
-        "unequal",
-        UNEQUAL,
-        &options,
-    );
+    let directory = with_unequal(mpi);
     let line = "record --threads 1 -o rec -- ./unequal";
     let ended = mpi.run(directory.path(), 2, line);
     ended.succeeded();
@@ -156,14 +157,7 @@ fn programs_without_openmp_are_recorded(mpi: &Mpi) {
 }
 
 fn ranks_below_one_recorder_are_one_recording(mpi: &Mpi) {
-    let directory = tempfile::tempdir().unwrap();
-    compile_with(
-        mpi.compilers[0],
-        directory.path(),
-        "unequal",
-        UNEQUAL,
-        &["-fopenmp", "-g"],
-    );
+    let directory = with_unequal(mpi);
     let start = mpi.start.join(" ");
     let line = format!("record --threads 1 -o rec -- {start} -np 2 ./unequal");
     run(directory.path(), &line).succeeded();
@@ -246,7 +240,7 @@ end program
 }
 
 /// Rank 0 sends late, receives late by a persistent request, and is a late root; rank 1 sends late
-/// on a communicator of the program's own. Whoever waits names no rank and no tag where it may.
+/// on a communicator of the program's own. The blocking receive names neither rank nor tag.
 const LATE: &str = r#"
 #include <mpi.h>
 #include <unistd.h>
@@ -340,15 +334,7 @@ fn messages_are_matched_at_both_ends(mpi: &Mpi) {
 }
 
 fn a_study_over_ranks_tells_the_best_split(mpi: &Mpi) {
-    let directory = tempfile::tempdir().unwrap();
-    let options = ["-fopenmp", "-g"];
-    compile_with(
-        mpi.compilers[0],
-        directory.path(),
-        "unequal",
-        UNEQUAL,
-        &options,
-    );
+    let directory = with_unequal(mpi);
     let start = mpi.start.join(" ");
     let refused = run(
         directory.path(),

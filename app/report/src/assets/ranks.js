@@ -103,7 +103,7 @@ const bytesOf = (count) => {
   return `${Number(value.toPrecision(3))} ${names[unit]}`;
 };
 
-// Messages between ranks: who sends to whom, the darker the more.
+// Messages by the rank that sends (rows) and the rank that receives: the darker, the more.
 const rankMatrix = (root, data) => {
   const readout = $(".readout", root);
   const kinds = [

@@ -1,9 +1,9 @@
 //! What `fathomp advise` prints.
 
-use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{self, duration, percent, ratio};
 use fathomp_advise::{Advice, Confidence, RegionAdvice};
+use fathomp_tables::Grid;
 
 /// Regions explained in sentences.
 const EXPLAINED: usize = 12;

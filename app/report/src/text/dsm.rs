@@ -1,10 +1,10 @@
 //! The table of what sharing memory between nodes cost.
 
-use super::grid::Grid;
 use super::regions::chosen;
 use super::{printable, wrapped};
 use crate::units::{self, duration, short_count};
 use fathomp_analysis::{Analysis, Dsm, Region, SiteKind};
+use fathomp_tables::Grid;
 
 /// A table for a recording of several nodes: per region the sum over all
 /// threads, of each execution the thread that paid most, and with `threads` each thread.

@@ -1,10 +1,10 @@
 //! What `fathomp predict --evaluate` prints.
 
-use super::grid::Grid;
 use super::{WIDTH_MIN, wrapped};
 use crate::units::percent;
 use crate::view::evaluation::{rate, sentences};
 use fathomp_advise::evaluate::Evaluation;
+use fathomp_tables::Grid;
 
 /// Findings, a row for each predictor, and the published results, in at most `width` columns.
 #[must_use]

@@ -20,7 +20,6 @@ pub use crate::units::{bytes, duration, percent, short_count};
 pub use advice::advice;
 pub use evaluation::evaluation;
 pub use executions::executions;
-use fathomp_tables as grid;
 pub use fathomp_tables::{Grid, WIDTH_MIN, columns, fit, readable, wrapped};
 pub(crate) use mpi::at_least;
 pub use prediction::prediction;

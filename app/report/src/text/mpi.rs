@@ -1,9 +1,9 @@
 //! The table of MPI's calls below that of regions.
 
-use super::grid::Grid;
 use super::{printable, wrapped};
 use crate::units::{NOTHING, bytes, duration, percent, short_count};
 use fathomp_analysis::{Analysis, MpiCalls};
+use fathomp_tables::Grid;
 
 /// Places that are shown.
 const ROWS_MAX: usize = 12;

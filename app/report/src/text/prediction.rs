@@ -1,11 +1,11 @@
 //! What `fathomp predict` prints.
 
-use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{self, duration, percent, ratio};
 use crate::view::words;
 use fathomp_diagnosis::Diagnosis;
 use fathomp_predict::{Point, Prediction, RegionPrediction, Term};
+use fathomp_tables::Grid;
 
 /// Causes explained in full.
 const CAUSES_SHOWN: usize = 3;

@@ -1,11 +1,11 @@
 //! What `fathomp regions` prints of all ranks of an MPI program.
 
-use super::grid::Grid;
 use super::mpi::at_least;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{NOTHING, bytes, duration, percent, short_count};
 use crate::view::ranks as view;
 use fathomp_analysis::{RankRow, Ranks};
+use fathomp_tables::Grid;
 
 /// Places that are shown, and ranks.
 const PLACES_MAX: usize = 12;

@@ -1,10 +1,10 @@
 //! What `fathomp regions` prints.
 
-use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{self, duration, percent, short_count};
 use crate::view::words;
 use fathomp_analysis::{Analysis, Region, Severity, SiteKind, State, ThreadShare, Times};
+use fathomp_tables::Grid;
 
 /// How to print regions.
 #[derive(Clone, Copy, Debug)]

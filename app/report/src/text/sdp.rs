@@ -1,11 +1,11 @@
 //! What `fathomp predict` prints of the published models.
 
-use super::grid::Grid;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{self, NOTHING, duration, percent, plural, ratio, signed};
 use crate::view::words;
 use fathomp_predict::prices::{Event, Protocol};
 use fathomp_predict::published::{Model, Point, Predicted, Table4Row, Term};
+use fathomp_tables::Grid;
 use std::collections::BTreeSet;
 
 /// Longest name of a region in a row.

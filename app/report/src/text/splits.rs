@@ -1,17 +1,15 @@
 //! Times with other numbers of ranks and threads, in lines and sentences.
 
-use super::grid::Grid;
 use crate::units::{duration, percent, plural};
 use crate::view::ranks::cell;
 use fathomp_predict::ranks::{Between, Split, best};
+use fathomp_tables::Grid;
 use std::collections::BTreeSet;
 
-/// How wide the table may be.
-const WIDTH: usize = 100;
-
-/// A row for each number of ranks, a column for each number of threads. What is predicted has "~".
+/// A row for each number of ranks, a column for each number of threads; predicted times begin with
+/// "~".
 #[must_use]
-pub fn lines(all: &[Split]) -> Vec<String> {
+pub fn lines(all: &[Split], width: usize) -> Vec<String> {
     let threads: BTreeSet<u32> = all.iter().map(|one| one.threads).collect();
     let ranks: BTreeSet<u32> = all.iter().map(|one| one.ranks).collect();
     let mut grid = Grid::new("Ranks");
@@ -28,7 +26,7 @@ pub fn lines(all: &[Split]) -> Vec<String> {
         };
         grid.row(ranks.to_string(), threads.iter().map(of).collect());
     }
-    grid.render(WIDTH).lines().map(str::to_owned).collect()
+    grid.render(width).lines().map(str::to_owned).collect()
 }
 
 fn interval(one: &Between) -> String {

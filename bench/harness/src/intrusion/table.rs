@@ -28,10 +28,8 @@ pub fn table(document: &Document) -> String {
         if rounds == 1 { "" } else { "s" },
         document.seed,
     );
-    let mut grid = Grid::new("writer").words("program", 0).words("class", 0);
-    for title in TITLES {
-        grid = grid.column(title, 0);
-    }
+    let named = Grid::new("writer").words("program", 0).words("class", 0);
+    let mut grid = named.columns(TITLES);
     let published = document.published.iter().map(published);
     for (name, cells) in document.rows.iter().map(measured).chain(published) {
         grid.row(name, cells);

@@ -10,7 +10,7 @@ mod members;
 mod world;
 
 pub use members::{from_fortran, members};
-pub use world::{World, world};
+pub use world::World;
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;

@@ -118,12 +118,6 @@ impl World {
     }
 }
 
-/// `MPI_COMM_WORLD` in C of the implementation that is loaded, if we know it.
-#[must_use]
-pub fn world() -> Option<usize> {
-    find_implementation().map(|(_, in_c)| in_c)
-}
-
 fn find_implementation() -> Option<(Implementation, usize)> {
     let of_openmpi = find_symbol(c"ompi_mpi_comm_world");
     if !of_openmpi.is_null() {

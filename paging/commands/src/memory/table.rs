@@ -8,17 +8,14 @@ use std::time::Duration;
 
 /// Lines of a table, without the sentence.
 pub fn table(curve: &Curve) -> Vec<String> {
-    let mut grid = Grid::new("memory");
-    for title in [
+    let mut grid = Grid::new("memory").columns([
         "time",
         "times as long",
         "major faults",
         "page-ins",
         "swap in",
         "swap out",
-    ] {
-        grid = grid.column(title, 0);
-    }
+    ]);
     for run in &curve.runs {
         let limit = run.limit_bytes.map(|bytes| Size(bytes).to_string());
         grid.row(limit.unwrap_or_else(|| "no limit".to_owned()), row(run));

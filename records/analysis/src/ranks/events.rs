@@ -25,7 +25,7 @@ pub(super) struct Call {
     pub(super) place: usize,
 }
 
-/// Who waits for whom in a collective call.
+/// Which ranks wait for which in a collective call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Pattern {
     /// Every rank for the last.
@@ -74,7 +74,7 @@ pub(super) struct Events {
     pub(super) is_receiving_unseen: bool,
 }
 
-/// Functions by who waits for whom.
+/// Functions in which all ranks wait for all, all for the root, and the root for all.
 const ALL: &[&str] = &[
     "MPI_Barrier",
     "MPI_Allreduce",

@@ -1,8 +1,4 @@
 //! Messages between ranks: which send belongs to which receive.
-//!
-//! Of messages with the same communicator, sender, receiver and tag, the n-th that is sent is the
-//! n-th that is received (MPI 4.1, section 3.5: messages do not overtake). Where both sides do not
-//! count the same number, some were not seen, and none of them is matched.
 
 use super::events::Events;
 
@@ -13,31 +9,50 @@ pub(super) struct Pair {
     pub(super) to: (usize, usize),
 }
 
-/// What tells messages that are in order among themselves from others: communicator, sender,
-/// receiver, tag.
-type Channel = (u32, u32, u32, i32);
+/// What tells messages that are in order among themselves from others: communicator, sender and
+/// receiver in `MPI_COMM_WORLD`, tag.
+pub type Channel = (u32, u32, u32, i32);
 
-/// The messages of which both ends are known. `numbers` are the ranks' in `MPI_COMM_WORLD`.
-pub(super) fn pairs(all: &[&Events], numbers: &[u32]) -> Vec<Pair> {
-    let mut sends = halves(all, numbers, true);
-    let mut receives = halves(all, numbers, false);
+/// Puts sends and receives together that are given in the order in which each rank began them.
+///
+/// Of messages with the same communicator, sender, receiver and tag, the n-th that is sent is the
+/// n-th that is received (MPI 4.1, section 3.5: messages do not overtake). Where both ends do not
+/// count the same number, some were not seen, and none of them is matched.
+#[must_use]
+pub fn match_messages<T>(
+    mut sends: Vec<(Channel, T)>,
+    mut receives: Vec<(Channel, T)>,
+) -> Vec<(T, T)> {
     // Stable: within a channel they stay in order.
     sends.sort_by_key(|one| one.0);
     receives.sort_by_key(|one| one.0);
     let mut pairs = Vec::with_capacity(sends.len().min(receives.len()));
-    let by_channel = |a: &(Channel, (usize, usize)), b: &(Channel, (usize, usize))| a.0 == b.0;
-    let mut received = receives.chunk_by(by_channel).peekable();
-    for sent in sends.chunk_by(by_channel) {
-        while received.next_if(|group| group[0].0 < sent[0].0).is_some() {}
-        let Some(got) = received.next_if(|group| group[0].0 == sent[0].0) else {
-            continue;
-        };
-        if sent.len() == got.len() {
-            let together = sent.iter().zip(got);
-            pairs.extend(together.map(|(a, b)| Pair { from: a.1, to: b.1 }));
+    let (mut sends, mut receives) = (
+        sends.into_iter().peekable(),
+        receives.into_iter().peekable(),
+    );
+    while let Some((channel, first)) = sends.next() {
+        let mut sent = vec![first];
+        while let Some((_, next)) = sends.next_if(|one| one.0 == channel) {
+            sent.push(next);
+        }
+        while receives.next_if(|one| one.0 < channel).is_some() {}
+        let mut received = Vec::with_capacity(sent.len());
+        while let Some((_, next)) = receives.next_if(|one| one.0 == channel) {
+            received.push(next);
+        }
+        if sent.len() == received.len() {
+            pairs.extend(sent.into_iter().zip(received));
         }
     }
     pairs
+}
+
+/// The messages of which both ends are known. `numbers` are the ranks' in `MPI_COMM_WORLD`.
+pub(super) fn pairs(all: &[&Events], numbers: &[u32]) -> Vec<Pair> {
+    let matched = match_messages(halves(all, numbers, true), halves(all, numbers, false));
+    let pairs = matched.into_iter().map(|(from, to)| Pair { from, to });
+    pairs.collect()
 }
 
 fn halves(all: &[&Events], numbers: &[u32], sends: bool) -> Vec<(Channel, (usize, usize))> {

@@ -22,6 +22,7 @@ mod waits;
 
 pub use clocks::HostClock;
 pub use efficiency::HybridEfficiency;
+pub use messages::{Channel, match_messages};
 pub use one::OneRank;
 pub use phases::{RankLine, RankPhase, Stretch, states_of};
 pub use row::RankRow;

@@ -1,13 +1,9 @@
-//! Messages between ranks. Of those with the same communicator, sender, receiver and tag the n-th
-//! that is sent is the n-th that is received; where both sides count different numbers, some were
-//! not seen, and none is written.
+//! Lines of messages between ranks of which both sides are known.
 
 use crate::export::tracks::{Slice, Tracks};
+use fathomp_analysis::{Channel, match_messages};
 use fathomp_types::mpi::TransferKind;
 use std::collections::HashMap;
-
-/// Communicator, sender, receiver and tag.
-type Channel = (u32, u32, u32, i32);
 
 /// What one of both ranks did.
 struct Half {
@@ -78,30 +74,21 @@ impl Messages {
 
     /// The lines of messages of which both sides are known, by time.
     pub(super) fn lines(mut self) -> Vec<String> {
-        for halves in [&mut self.sends, &mut self.receives] {
-            halves.sort_by_key(|half| (half.channel, half.begin_ns));
-        }
-        let same = |a: &Half, b: &Half| a.channel == b.channel;
-        let received: HashMap<Channel, &[Half]> = self
-            .receives
-            .chunk_by(same)
-            .map(|halves| (halves[0].channel, halves))
-            .collect();
-        let mut lines = Vec::new();
-        for sent in self.sends.chunk_by(same) {
-            let received = received.get(&sent[0].channel).copied().unwrap_or_default();
-            if received.len() != sent.len() {
-                continue;
-            }
-            for (from, to) in sent.iter().zip(received) {
-                let begin = from.begin_ns;
-                let line = format!(
-                    "3:{}:{begin}:{begin}:{}:{}:{}:{}:{}",
-                    from.object, to.object, to.begin_ns, to.end_ns, from.bytes, from.channel.3
-                );
-                lines.push((begin, line));
-            }
-        }
+        let in_order = |halves: &mut Vec<Half>| {
+            halves.sort_by_key(|half| half.begin_ns);
+            let halves = std::mem::take(halves).into_iter();
+            halves.map(|half| (half.channel, half)).collect()
+        };
+        let matched = match_messages(in_order(&mut self.sends), in_order(&mut self.receives));
+        let line = |(from, to): &(Half, Half)| {
+            let begin = from.begin_ns;
+            let line = format!(
+                "3:{}:{begin}:{begin}:{}:{}:{}:{}:{}",
+                from.object, to.object, to.begin_ns, to.end_ns, from.bytes, from.channel.3
+            );
+            (begin, line)
+        };
+        let mut lines: Vec<(u64, String)> = matched.iter().map(line).collect();
         lines.sort_by_key(|(at, _)| *at);
         lines.into_iter().map(|(_, line)| line).collect()
     }

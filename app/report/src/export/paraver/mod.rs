@@ -45,8 +45,8 @@ pub struct ParaverLabels {
 }
 
 impl Paraver {
-    /// Begins a trace. What is in it is kept in `draft`, which is empty and may be read as well as
-    /// written, until all of it can be put in order.
+    /// Begins a trace. Its lines are kept in `draft`, an empty file open for reading and writing, until
+    /// all of them can be put in order.
     #[must_use]
     pub fn new(draft: File, clock: CommonClock) -> Self {
         Self {

@@ -35,7 +35,7 @@ impl Requests {
         };
         let begun = transfers().filter(is_begun);
         let mut all: HashMap<u32, Transfer> = begun.map(|what| (what.request, what)).collect();
-        // Who sent a message that any rank could send is told at its end.
+        // A receive from any rank learns the sender at its end.
         for end in transfers().filter(|what| !is_begun(what)) {
             if let Some(begun) = all.get_mut(&end.request) {
                 if begun.peer == NO_PEER {

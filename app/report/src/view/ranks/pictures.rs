@@ -1,4 +1,5 @@
-//! What the script draws of all ranks: threads over time, efficiencies by phase, who sends to whom.
+//! Pictures of all ranks, drawn by the script: threads over time, efficiencies by phase, and messages
+//! by sender and receiver.
 
 use crate::view::colours::{self, LegendEntry, SERIAL_LEGEND};
 use fathomp_analysis::{RankLine, RankPhase, Ranks, State, Stretch, states_of};

@@ -1,4 +1,4 @@
-//! What is said of all ranks, in sentences.
+//! Sentences on all ranks.
 
 use crate::units::{self, duration, percent, plural};
 use crate::view::words;

@@ -1,8 +1,8 @@
 //! The rank of the process in `MPI_COMM_WORLD`.
 
 use crate::engine::process;
+use fathomp_sys::mpi::World;
 use fathomp_sys::mpi::behind::find;
-use fathomp_sys::mpi::world;
 use std::ffi::c_int;
 
 /// What starts MPI programs tells them their rank so.
@@ -25,7 +25,7 @@ pub(super) fn find_out() {
 /// What MPI says.
 fn asked() -> Option<u32> {
     let address = find(c"PMPI_Comm_rank");
-    let world = world()?;
+    let world = World::of_this_process()?.in_c;
     if address.is_null() {
         return None;
     }
