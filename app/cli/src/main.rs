@@ -4,11 +4,16 @@
 mod args;
 mod calibrate;
 mod commands;
+#[cfg(feature = "cluster")]
 mod hosts;
 mod launch;
 mod live;
 mod load;
+#[cfg(not(feature = "paging"))]
+#[path = "no_paging.rs"]
+mod paging;
 mod plan;
+mod ranks;
 mod recording;
 mod runtimes;
 mod scored;
@@ -19,6 +24,7 @@ mod teams;
 
 use clap::FromArgMatches;
 use fathomp_console::{compare, console, failure, host, output, program, progress};
+#[cfg(feature = "paging")]
 use fathomp_paging_commands as paging;
 use fathomp_types::text::one_line;
 use std::io::{self, Write};
@@ -35,7 +41,7 @@ fn main() -> ExitCode {
     let code = match commands::carry_out(arguments, &matches) {
         Ok(code) => code,
         Err(failure) => {
-            let is_said = failure.sentence.is_empty() || hosts::is_said_by_first(&failure);
+            let is_said = failure.sentence.is_empty() || ranks::is_said_by_first(&failure);
             if !is_said {
                 console::complain("", &one_line(&failure.sentence));
             }

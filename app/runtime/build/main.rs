@@ -22,15 +22,29 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// All code of the libraries, compiled by the profile made for code inside other people's programs.
-const CODE: Nested<'_> = Nested {
-    krate: "libraries",
-    feature: None,
-    profile: "runtime",
-    folder: "runtime",
-};
+/// The crate with all code of the libraries.
+const CODE: &str = "libraries";
 
-/// Libraries that are already linked, for packagers and cross builds.
+/// Features of this crate and of [`CODE`], with the crates that the latter is without if they are
+/// off.
+const FEATURES: [(&str, &str); 2] = [("cluster", "edition"), ("paging", "interposer")];
+
+/// Whether the bundle is to hold what this feature stands for.
+fn has(feature: &str) -> bool {
+    env::var_os(format!("CARGO_FEATURE_{}", feature.to_uppercase())).is_some()
+}
+
+/// A library of the bundle.
+struct Library {
+    /// What the bundle calls it.
+    name: &'static str,
+    /// Where this script puts it.
+    path: PathBuf,
+    /// A library that is already linked, for packagers and cross builds.
+    ready: Variable,
+}
+
+/// Variables that name libraries which are already linked.
 const READY: [Variable; 5] = [
     RUNTIME_LIBRARY,
     CLUSTER_LIBRARY,
@@ -48,52 +62,107 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("app/runtime must lie two levels below the workspace")?;
     declare_inputs(workspace)?;
 
-    let library = out.join("libgomp.so.1");
-    let cluster = out.join("cluster.so");
-    let tap = out.join("libfathomp-tap.so");
-    let witness = out.join("libfathomp-witness.so");
-    let mpi = out.join("libfathomp-mpi.so");
+    let library = |name, file, ready| Library {
+        name,
+        path: out.join(file),
+        ready,
+    };
+    let runtime = library("libgomp.so.1", "libgomp.so.1", RUNTIME_LIBRARY);
+    let cluster =
+        has("cluster").then(|| library("cluster/libgomp.so.1", "cluster.so", CLUSTER_LIBRARY));
+    let tap = has("paging").then(|| library("libfathomp-tap.so", "libfathomp-tap.so", TAP_LIBRARY));
+    let witness = library(
+        "libfathomp-witness.so",
+        "libfathomp-witness.so",
+        WITNESS_LIBRARY,
+    );
+    let mpi = library("libfathomp-mpi.so", "libfathomp-mpi.so", MPI_LIBRARY);
+    let probe = out.join("probe");
+    let editions = (
+        runtime.path.clone(),
+        cluster.as_ref().map(|one| one.path.clone()),
+    );
+    let mut libraries = vec![runtime];
+    libraries.extend(cluster);
+    libraries.extend(tap);
+    libraries.extend([witness, mpi]);
     if env::var_os(RUNTIME_LIBRARY.name).is_some() {
-        for (variable, library) in READY.iter().zip([&library, &cluster, &tap, &witness, &mpi]) {
-            let ready = env::var_os(variable.name)
-                .ok_or_else(|| format!("with {RUNTIME_LIBRARY}, {variable} must be set too"))?;
+        for library in &libraries {
+            let ready = env::var_os(library.ready.name).ok_or_else(|| {
+                format!("with {RUNTIME_LIBRARY}, {} must be set too", library.ready)
+            })?;
             let ready = PathBuf::from(ready);
             println!("cargo::rerun-if-changed={}", ready.display());
-            fs::copy(&ready, library)?;
+            fs::copy(&ready, &library.path)?;
         }
     } else {
-        let archive = pack::static_library(CODE, workspace, &out)?;
+        link_all(workspace, &out, &editions)?;
+    }
+    link::probe(&manifest.join("probe"), &editions.0, &probe)?;
+
+    let mut bundle: Vec<(&str, PathBuf)> = libraries
+        .into_iter()
+        .map(|library| (library.name, library.path))
+        .collect();
+    bundle.push(("probe", probe));
+    pack::bundle(&out, "BUNDLE", &bundle)?;
+    Ok(())
+}
+
+/// Compiles all code and links the libraries of the bundle: the editions of the runtime into these
+/// files, the others by their names.
+fn link_all(
+    workspace: &Path,
+    out: &Path,
+    (library, cluster): &(PathBuf, Option<PathBuf>),
+) -> Result<(), Box<dyn Error>> {
+    let features = FEATURES.map(|(feature, _)| feature);
+    let features: Vec<&str> = features
+        .into_iter()
+        .filter(|feature| has(feature))
+        .collect();
+    // Compiled by the profile made for code inside other people's programs.
+    let code = Nested {
+        krate: CODE,
+        features: &features.join(","),
+        profile: "runtime",
+        folder: "runtime",
+    };
+    let archive = pack::static_library(code, workspace, out)?;
+    if has("paging") {
         let front = Front {
             name: "libfathomp-tap.so",
             face: "tap",
             source: Some(&workspace.join("paging/interposer/c/variadic.c")),
             own: &OF_TAP,
         };
-        front::library(&front, &archive, &out)?;
-        let front = Front {
-            name: "libfathomp-witness.so",
-            face: "witness",
-            source: None,
-            own: &OF_WITNESS,
-        };
-        front::library(&front, &archive, &out)?;
-        let front = Front {
-            name: "libfathomp-mpi.so",
-            face: "mpi",
-            source: None,
-            own: &[],
-        };
-        front::library(&front, &archive, &out)?;
-        let text = |name: &str| fs::read_to_string(workspace.join("openmp/abi").join(name));
-        let interface = text("libgomp.map")?;
-        let names = out.join("names.s");
-        names::write(&interface, &names)?;
-        let interface = interface + &text("llvm.map")?;
-        let unloading = workspace.join("openmp/abi/unloading-older.s");
-        let map = out.join("plain.map");
-        fs::write(&map, interface.clone() + &text("unloading.map")?)?;
-        let names = [unloading, names];
-        link::runtime(&archive, &map, &names, &Edition::Plain, &library)?;
+        front::library(&front, &archive, out)?;
+    }
+    let front = Front {
+        name: "libfathomp-witness.so",
+        face: "witness",
+        source: None,
+        own: &OF_WITNESS,
+    };
+    front::library(&front, &archive, out)?;
+    let front = Front {
+        name: "libfathomp-mpi.so",
+        face: "mpi",
+        source: None,
+        own: &[],
+    };
+    front::library(&front, &archive, out)?;
+    let text = |name: &str| fs::read_to_string(workspace.join("openmp/abi").join(name));
+    let interface = text("libgomp.map")?;
+    let names = out.join("names.s");
+    names::write(&interface, &names)?;
+    let interface = interface + &text("llvm.map")?;
+    let unloading = workspace.join("openmp/abi/unloading-older.s");
+    let map = out.join("plain.map");
+    fs::write(&map, interface.clone() + &text("unloading.map")?)?;
+    let names = [unloading, names];
+    link::runtime(&archive, &map, &names, &Edition::Plain, library)?;
+    if let Some(cluster) = cluster {
         let map = out.join("cluster.map");
         fs::write(
             &map,
@@ -102,20 +171,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let older = workspace.join("cluster/edition/cluster-older.s");
         let tls = workspace.join("cluster/edition/cluster-tls.s");
         let edition = Edition::Cluster { older, tls };
-        link::runtime(&archive, &map, &names, &edition, &cluster)?;
+        link::runtime(&archive, &map, &names, &edition, cluster)?;
     }
-    let probe = out.join("probe");
-    link::probe(&manifest.join("probe"), &library, &probe)?;
-
-    let bundle = [
-        ("libgomp.so.1", library),
-        ("cluster/libgomp.so.1", cluster),
-        ("libfathomp-tap.so", tap),
-        ("libfathomp-witness.so", witness),
-        ("libfathomp-mpi.so", mpi),
-        ("probe", probe),
-    ];
-    pack::bundle(&out, "BUNDLE", &bundle)?;
     Ok(())
 }
 
@@ -128,7 +185,12 @@ fn parts(workspace: &Path) -> io::Result<Vec<PathBuf>> {
         Some(workspace.join(path.split('"').next()?))
     };
     let mut found = BTreeMap::new();
-    let mut ahead = vec![CODE.krate.to_owned()];
+    let is_left_out = |name: &str| {
+        FEATURES
+            .iter()
+            .any(|(feature, part)| *part == name && !has(feature))
+    };
+    let mut ahead = vec![CODE.to_owned()];
     while let Some(part) = ahead.pop() {
         let folder = folder(&part)
             .ok_or_else(|| io::Error::other(format!("fathomp-{part} is no member")))?;
@@ -142,7 +204,7 @@ fn parts(workspace: &Path) -> io::Result<Vec<PathBuf>> {
         ahead.extend(
             names
                 .map(str::to_owned)
-                .filter(|name| !found.contains_key(name)),
+                .filter(|name| !found.contains_key(name) && !is_left_out(name)),
         );
         found.insert(part, folder);
     }
@@ -155,19 +217,25 @@ fn declare_inputs(workspace: &Path) -> io::Result<()> {
             println!("cargo::rerun-if-changed={}", part.join(input).display());
         }
     }
-    for input in [
+    let of_all = [
         "Cargo.toml",
         "openmp/abi/libgomp.map",
         "openmp/abi/llvm.map",
         "openmp/abi/unloading.map",
         "openmp/abi/unloading-older.s",
+        "app/runtime/probe",
+        "app/runtime/build",
+    ];
+    let of_cluster = [
         "cluster/edition/cluster.map",
         "cluster/edition/cluster-older.s",
         "cluster/edition/cluster-tls.s",
-        "paging/interposer/c",
-        "app/runtime/probe",
-        "app/runtime/build",
-    ] {
+    ];
+    let of_cluster = of_cluster.into_iter().filter(|_| has("cluster"));
+    let of_paging = ["paging/interposer/c"]
+        .into_iter()
+        .filter(|_| has("paging"));
+    for input in of_all.into_iter().chain(of_cluster).chain(of_paging) {
         let path = workspace.join(input);
         println!("cargo::rerun-if-changed={}", path.display());
     }

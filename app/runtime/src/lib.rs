@@ -1,10 +1,12 @@
 //! The runtime library, the tap and the witness inside the program, and their way to the disk.
 //!
 //! A program can only be made to load a *file*, so the embedded libraries are
-//! unpacked once per user ([`fathomp_embed`]).
+//! unpacked once per user ([`fathomp_embed`]). Without the feature `cluster` the runtime's edition for
+//! several nodes is not among them, and without `paging` the tap is not.
 #![forbid(unsafe_code)]
 
-use fathomp_embed::{File, content};
+#[cfg(any(feature = "paging", test))]
+use fathomp_embed::content;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,9 @@ pub const SHA256: &str = BUNDLE.sha256;
 /// Names of the files in the bundle, as the build script has them, too.
 const LIBRARY: &str = "libgomp.so.1";
 /// Under the name that programs ask for, hence in a directory of its own.
+#[cfg(feature = "cluster")]
 const CLUSTER_LIBRARY: &str = "cluster/libgomp.so.1";
+#[cfg(feature = "paging")]
 const TAP: &str = "libfathomp-tap.so";
 const WITNESS: &str = "libfathomp-witness.so";
 const MPI: &str = "libfathomp-mpi.so";
@@ -35,8 +39,10 @@ pub struct Unpacked {
     pub library: PathBuf,
     /// The same library for programs that run on several nodes, for `LD_PRELOAD`: it also stands
     /// in front of the C library's heap, its start-up code and its system calls.
+    #[cfg(feature = "cluster")]
     pub cluster_library: PathBuf,
     /// The library that is loaded into programs whose paging is recorded, for `LD_PRELOAD`.
+    #[cfg(feature = "paging")]
     pub tap: PathBuf,
     /// The library that is loaded into programs that are recorded on a runtime other than ours,
     /// for `LD_PRELOAD`.
@@ -45,6 +51,22 @@ pub struct Unpacked {
     pub mpi: PathBuf,
     /// The program that measures what the library's constructs cost.
     pub probe: PathBuf,
+}
+
+impl Unpacked {
+    /// The runtime library for programs on so many nodes.
+    pub fn edition(&self, nodes: u16) -> &Path {
+        match nodes {
+            #[cfg(feature = "cluster")]
+            2.. => &self.cluster_library,
+            _ => &self.library,
+        }
+    }
+
+    /// All editions of the runtime library.
+    fn editions(&self) -> impl Iterator<Item = &Path> {
+        [1, 2].map(|nodes| self.edition(nodes)).into_iter()
+    }
 }
 
 /// Makes sure that the files are on disk, in the first directory that works.
@@ -64,14 +86,16 @@ pub fn unpack_at(candidates: &[Candidate]) -> Result<Unpacked, UnpackError> {
     let file = |name| unpacked.directory.join(name);
     let found = Unpacked {
         library: file(LIBRARY),
+        #[cfg(feature = "cluster")]
         cluster_library: file(CLUSTER_LIBRARY),
+        #[cfg(feature = "paging")]
         tap: file(TAP),
         witness: file(WITNESS),
         mpi: file(MPI),
         probe: file(PROBE),
         cache: unpacked.cache,
     };
-    for library in [&found.library, &found.cluster_library] {
+    for library in found.editions() {
         name_as_llvms(library).map_err(|error| UnpackError::new(library, &error))?;
     }
     Ok(found)
@@ -99,13 +123,10 @@ fn name_as_llvms(library: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If it was damaged by the build.
+#[cfg(feature = "paging")]
 pub fn tap() -> io::Result<Vec<u8>> {
-    embedded(TAP)
-}
-
-fn embedded(name: &str) -> io::Result<Vec<u8>> {
     let mut files = BUNDLE.files.iter();
-    let found: Option<&File> = files.find(|file| file.name == name);
+    let found = files.find(|file| file.name == TAP);
     content(found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?)
 }
 
@@ -124,7 +145,9 @@ mod tests {
         let unpacked = unpack_at(&[candidate]).unwrap();
         let files = [
             (&unpacked.library, LIBRARY),
+            #[cfg(feature = "cluster")]
             (&unpacked.cluster_library, CLUSTER_LIBRARY),
+            #[cfg(feature = "paging")]
             (&unpacked.tap, TAP),
             (&unpacked.witness, WITNESS),
             (&unpacked.mpi, MPI),
@@ -132,9 +155,15 @@ mod tests {
         ];
         assert_eq!(files.len(), BUNDLE.files.len());
         for (path, name) in files {
-            assert_eq!(fs::read(path).unwrap(), embedded(name).unwrap(), "{name}");
+            let mut all = BUNDLE.files.iter();
+            let embedded = all.find(|file| file.name == name).unwrap();
+            assert_eq!(
+                fs::read(path).unwrap(),
+                content(embedded).unwrap(),
+                "{name}"
+            );
         }
-        for library in [&unpacked.library, &unpacked.cluster_library] {
+        for library in unpacked.editions() {
             for name in LLVMS_NAMES {
                 assert!(library.with_file_name(name).exists(), "{name}");
             }

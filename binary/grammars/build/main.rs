@@ -16,7 +16,7 @@ const GRAMMARS: [(&str, &str); 3] = [
 /// This crate itself, for the sake of the grammars alone.
 const CODE: Nested<'_> = Nested {
     krate: "grammars",
-    feature: Some("code"),
+    features: "code",
     profile: "release",
     folder: "grammars",
 };

@@ -4,6 +4,7 @@
 //! lines threads share, which nodes of one thread each show: [`sharing`].
 #![forbid(unsafe_code)]
 
+pub mod accesses;
 pub mod args;
 mod forecast;
 pub mod sharing;

@@ -23,7 +23,7 @@ struct Answer<'a> {
 /// # Errors
 ///
 /// Fails if it cannot listen or write.
-pub fn collect(plan: &Collect, console: Console) -> Outcome {
+pub(crate) fn collect(plan: &Collect, console: Console) -> Outcome {
     match (&plan.live, &plan.listen) {
         (Some(live), _) => {
             let served = serve(&Service {

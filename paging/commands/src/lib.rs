@@ -13,6 +13,7 @@ mod fault_curve;
 mod faults;
 mod intrusion;
 mod memory;
+mod on_hosts;
 mod opened;
 mod plan;
 mod sampling;
@@ -21,15 +22,31 @@ mod session;
 mod skyline;
 mod words;
 
-pub use collect::collect;
+use args::Command;
+use fathomp_console::console::Console;
+use fathomp_console::failure::Outcome;
+
 pub use collector::CollectorError;
+pub use fathomp_paging::DIRECTORY;
+pub use fathomp_paging::stream::EXTENSION;
 pub use fathomp_paging_pages::PagingFacts;
 pub use intrusion::{Asked as IntrusionAsked, Runner, measure as measure_intrusion};
 pub use memory::{
     Curve, Group, GroupError, Knee, MEMORY_FILE, Memory, MemoryError, Place, Run, Usage, has_swap,
-    table,
+    with_less_memory,
 };
+pub use on_hosts::{OfHosts, Readings};
 pub use opened::{SkylineError, facts, is_there};
 pub use plan::Plan;
 pub use session::{Recorded, Session, SessionError};
-pub use skyline::skyline;
+
+/// Carries out a command of this wing.
+///
+/// # Errors
+/// As the command says.
+pub fn carry_out(command: &Command, console: Console) -> Outcome {
+    match command {
+        Command::Collect(plan) => collect::collect(plan, console),
+        Command::Skyline(plan) => skyline::skyline(plan, console),
+    }
+}

@@ -4,9 +4,11 @@ use crate::args::Paging;
 use fathomp_launch::names::KEY;
 use fathomp_paging::setup::{TaskNumber, TaskRule, Writer};
 use fathomp_paging::{Activity, CounterSet, PagingMeta, Selection, SelectionError, StateSet};
+use fathomp_runtime::Unpacked;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 use std::time::Duration;
 
 /// What to record, and how.
@@ -79,6 +81,12 @@ impl Plan {
             hosts,
             ..PagingMeta::default()
         }
+    }
+
+    /// The library that is loaded into the program.
+    #[must_use]
+    pub fn tap<'a>(&self, unpacked: &'a Unpacked) -> &'a Path {
+        &unpacked.tap
     }
 
     /// Says which of its options cannot be used on several hosts, if there is one.

@@ -48,7 +48,7 @@ struct Answer<'a> {
 /// # Errors
 ///
 /// Fails if it cannot be read, or what was asked for cannot be written.
-pub fn skyline(plan: &Skyline, console: Console) -> Outcome {
+pub(crate) fn skyline(plan: &Skyline, console: Console) -> Outcome {
     if let Some(file) = &plan.csv {
         output::check_file(file, plan.force)?;
     }

@@ -1,9 +1,11 @@
-//! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`.
+//! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`,
+//! `cargo xtask main-job`.
 #![forbid(unsafe_code)]
 
 mod circles;
 mod decisions;
 mod examples;
+mod main_job;
 mod observers;
 mod paths;
 mod tidy;
@@ -42,10 +44,18 @@ fn main() -> ExitCode {
                 }
             }
         }
+        ["main-job", command, ref more @ ..] => match main_job::cargo(workspace(), command, more) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("cannot run cargo: {error}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
-                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left"
+                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging"
             );
             ExitCode::FAILURE
         }

@@ -3,6 +3,7 @@
 use crate::circles;
 use crate::decisions;
 use crate::examples;
+use crate::main_job;
 use crate::observers;
 use crate::paths;
 use crate::walls;
@@ -74,6 +75,7 @@ pub(crate) fn complaints(root: &Path) -> io::Result<Vec<String>> {
         }
     }
     complaints.extend(walls::complaints(root)?);
+    complaints.extend(main_job::complaints(root)?);
     complaints.extend(circles::complaints(root)?);
     complaints.extend(decisions::complaints(root)?);
     Ok(complaints)

@@ -122,10 +122,15 @@ fn wing_of(folder: &str) -> &str {
 
 /// Names of what a manifest says its crate depends on, but for its tests and its build.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let of_crate = names_of(manifest).take_while(|(line, _)| !line.starts_with('['));
+    of_crate.map(|(_, name)| name)
+}
+
+/// The lines from the first dependency of a manifest on, and the name that each begins with.
+pub(crate) fn names_of(manifest: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = manifest.lines();
     let lines = lines.skip_while(|line| *line != "[dependencies]").skip(1);
-    let lines = lines.take_while(|line| !line.starts_with('['));
-    lines.filter_map(|line| line.split(['.', ' ', '=']).next())
+    lines.filter_map(|line| Some((line, line.split(['.', ' ', '=']).next()?)))
 }
 
 #[cfg(test)]

@@ -1,22 +1,17 @@
 //! `fathomp bench`.
 
-use super::{Net, OnHosts, ThreadList};
-use clap::{ArgGroup, Args, ValueEnum};
+use super::ThreadList;
+use super::cluster::BenchOnNodes;
+use clap::{Args, ValueEnum};
 use fathomp_bench::settings::{Affinity, WaitPolicy};
 use fathomp_bench::suite::SuiteName;
-use fathomp_cluster_commands::args::HomesName;
-use fathomp_console::args::protocols;
-use fathomp_launch::Protocol;
 use std::path::PathBuf;
 
 /// Length of a sample, in microseconds, if nobody says otherwise.
-const TARGET_US: u32 = 200;
+pub(crate) const TARGET_US: u32 = 200;
 
 /// `fathomp bench`.
 #[derive(Args, Debug)]
-// Hosts and numbers of nodes exclude each other elsewhere; here the numbers are how many nodes
-// of the hosts to use.
-#[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Bench {
     /// What to measure.
     #[arg(value_name = "SUITE", required = true)]
@@ -35,46 +30,8 @@ pub(crate) struct Bench {
     /// process may use, and that number itself].
     #[arg(long, value_name = "LIST")]
     pub(crate) threads: Option<ThreadList>,
-    /// Numbers of nodes with a thread each, instead of numbers of threads; the runtime is
-    /// then home, if no other is named.
-    #[arg(
-        id = "node_list",
-        long = "nodes",
-        value_name = "LIST",
-        conflicts_with = "threads"
-    )]
-    pub(crate) nodes: Option<ThreadList>,
     #[command(flatten)]
-    pub(crate) on: OnHosts,
-    /// With nodes: emulate a network between them, by its latency in us and bandwidth in
-    /// MB/s, such as 62.5,103.4; or a cluster: gige_amd, gige_amd_mcbench,
-    /// infiniband_ddr4x, or a JSON file.
-    #[arg(long, value_name = "LAT_US,MBPS|NAME", conflicts_with_all = ["hosts", "hostfile"])]
-    pub(crate) net: Option<Net>,
-    /// With nodes: leave pages at their first home and fetch them one by one.
-    #[arg(long)]
-    pub(crate) dsm_plain: bool,
-    /// With mcbench: run nothing, but calculate what it takes on nodes of these clusters:
-    /// gige_amd, gige_amd_mcbench, infiniband_ddr4x, or JSON files. What the program accesses is
-    /// replayed through the protocols, as `fathomp simulate` does [default of --runtime: home and
-    /// homeless, of --nodes: powers of two up to all nodes of the cluster].
-    #[arg(
-        long,
-        value_name = "CLUSTERS",
-        value_delimiter = ',',
-        conflicts_with_all = ["threads", "hosts", "hostfile", "net", "affinity", "wait_policy", "runs", "samples", "target_us"]
-    )]
-    pub(crate) simulated: Vec<String>,
-    /// With --simulated: where pages are at home at first: where they are touched first
-    /// (first-touch), which is a block for each node; at node 0 (first), as real nodes with
-    /// --dsm-plain have them; or dealt one by one or by so many (cyclic, cyclic:8).
-    #[arg(
-        long,
-        value_name = "HOMES",
-        default_value = "first-touch",
-        requires = "simulated"
-    )]
-    pub(crate) homes: HomesName,
+    pub(crate) nodes: BenchOnNodes,
     /// Where threads run (sets OMP_PROC_BIND and OMP_PLACES=cores): left alone,
     /// two threads of a team can land on one processor.
     #[arg(long, value_name = "WHERE", default_value = "close")]
@@ -115,9 +72,6 @@ pub(crate) struct Bench {
     /// something costs more than it should.
     #[arg(long)]
     pub(crate) check: bool,
-    /// With dsm: protocol by which pages get from one process to another.
-    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
-    pub(crate) dsm: Protocol,
     /// What is printed: a table that compares, the same as Markdown, or the text that EPCC's own
     /// programs print, of the times of the work with the construct.
     #[arg(long, value_enum, value_name = "FORM", default_value_t = FormatArg::Table)]
@@ -160,6 +114,7 @@ pub(crate) enum SuiteArg {
     Mcbench,
     /// Cost of memory accesses.
     Access,
+    #[cfg(feature = "cluster")]
     /// What sharing memory between nodes costs beside the least that kernel and
     /// machine take for it; by itself, not part of all.
     Dsm,
@@ -168,55 +123,17 @@ pub(crate) enum SuiteArg {
 }
 
 impl Bench {
-    /// Whether it is about nodes, and if so, what else was asked for that has no
-    /// meaning there.
-    pub(crate) fn dsm(&self) -> Option<Result<(), &'static str>> {
-        if !self.suites.contains(&SuiteArg::Dsm) {
-            return None;
-        }
-        let unsuitable = [
-            (self.suites.len() > 1, "another suite"),
-            (!self.runtime.is_empty(), "--runtime"),
-            (self.threads.is_some(), "--threads"),
-            (self.affinity != AffinityArg::Close, "--affinity"),
-            (self.wait_policy != WaitPolicyArg::Default, "--wait-policy"),
-            (!self.only.is_empty(), "--only"),
-            (!self.group.is_empty(), "--group"),
-            (self.target_us != TARGET_US, "--target-us"),
-            (self.full, "--full"),
-            (!self.simulated.is_empty(), "--simulated"),
-            (self.baseline.is_some(), "--baseline"),
-            (self.format != FormatArg::Table, "--format"),
-            (
-                self.nodes.is_some() && self.net.is_none() && !self.on.are_asked_for(),
-                "--nodes without --net or --hosts",
-            ),
-            (self.csv.is_some(), "--csv"),
-            (self.gnuplot.is_some(), "--gnuplot"),
-            (self.html.is_some(), "--html"),
-            (self.cc.len() > 1, "a second compiler"),
-        ];
-        let first = unsuitable.into_iter().find(|(given, _)| *given);
-        Some(first.map_or(Ok(()), |(_, what)| Err(what)))
-    }
-
-    /// Whether anything is said that only nodes know.
-    pub(crate) fn speaks_of_nodes(&self) -> bool {
-        self.nodes.is_some() || self.net.is_some() || self.dsm_plain || self.on.are_asked_for()
-    }
-
     /// The suites asked for, each once.
     pub(crate) fn suites(&self) -> Vec<SuiteName> {
-        let wanted = |suite: &SuiteName| {
-            self.suites.iter().any(|arg| match arg {
-                SuiteArg::All => true,
-                SuiteArg::Epcc => *suite == SuiteName::Epcc,
-                SuiteArg::Mcbench => *suite == SuiteName::Mcbench,
-                SuiteArg::Access => *suite == SuiteName::Access,
-                SuiteArg::Dsm => false,
-            })
+        let asked = |suite: &SuiteName| {
+            let named = match suite {
+                SuiteName::Epcc => SuiteArg::Epcc,
+                SuiteName::Mcbench => SuiteArg::Mcbench,
+                SuiteName::Access => SuiteArg::Access,
+            };
+            self.suites.contains(&named) || self.suites.contains(&SuiteArg::All)
         };
-        SuiteName::ALL.into_iter().filter(wanted).collect()
+        SuiteName::ALL.into_iter().filter(asked).collect()
     }
 }
 

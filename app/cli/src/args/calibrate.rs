@@ -1,6 +1,7 @@
 //! `fathomp calibrate`.
 
-use super::{Cluster, OnHosts, ThreadList};
+use super::ThreadList;
+use super::cluster::CalibrateOnNodes;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -19,16 +20,7 @@ pub(crate) struct Calibrate {
     /// Replace an existing file.
     #[arg(long)]
     pub(crate) force: bool,
-    /// With --nodes or --hosts: compiler of the program that measures nodes.
-    #[arg(long, value_name = "CC", default_value = "gcc")]
-    pub(crate) cc: String,
-    /// With --hosts, also measure what keeping memory consistent between these hosts
-    /// costs, over the network that they have; the program that measures has to lie at
-    /// the same place on all of them, as in a home directory that they share.
+    /// What else is measured of nodes.
     #[command(flatten)]
-    pub(crate) on: OnHosts,
-    /// With --nodes, also measure what keeping memory consistent between so
-    /// many nodes costs.
-    #[command(flatten)]
-    pub(crate) cluster: Cluster,
+    pub(crate) nodes: CalibrateOnNodes,
 }

@@ -2,17 +2,25 @@
 //! plain plans and no work starts on nonsense.
 
 mod advise;
-mod bench;
+pub(crate) mod bench;
 mod calibrate;
-mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "no_cluster.rs"]
+pub(crate) mod cluster;
+#[cfg(feature = "cluster")]
+pub(crate) mod cluster;
 mod groups;
-mod hosts;
 mod install;
 mod label;
-mod net;
 mod pages;
+#[cfg(not(feature = "paging"))]
+#[path = "no_paging.rs"]
+pub(crate) mod paging;
+#[cfg(feature = "paging")]
+pub(crate) mod paging;
 mod predict;
 mod regions;
+mod rules;
 mod scan;
 mod share;
 mod study;
@@ -21,23 +29,21 @@ mod uses;
 pub(crate) mod workload;
 
 use clap::{Args, Parser, Subcommand};
-use fathomp_cluster_commands::args::{Sharing, Simulate};
-use fathomp_paging_commands::args::{Collect, Paging, Skyline};
+use cluster::{RecordOnNodes, RunOnNodes};
+use fathomp_launch::Cluster;
 use fathomp_types::size::Size;
+use paging::Paging;
 use std::path::PathBuf;
 
 pub(crate) use advise::Advise;
 pub(crate) use bench::{Bench, FormatArg};
 pub(crate) use calibrate::Calibrate;
-pub(crate) use cluster::{Cluster, Faults};
 pub(crate) use fathomp_console::args::{
     Family, Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList, recording_size,
 };
 pub(crate) use groups::grouped;
-pub(crate) use hosts::{OnHosts, Transport, WireFloor};
 pub(crate) use install::{Completions, Man};
 pub(crate) use label::Label;
-pub(crate) use net::Net;
 pub(crate) use pages::with_examples;
 pub(crate) use predict::{Evaluating, Fractions, Predict, Sdp, SdpModel, UtilisationName};
 pub(crate) use regions::Regions;
@@ -78,10 +84,6 @@ pub(crate) enum Command {
     /// Run an OpenMP program and record what its regions and threads do; with --paging,
     /// any program, and what it pages.
     Record(Record),
-    /// Take what programs on other machines record of their paging.
-    Collect(Collect),
-    /// Say which variables and cache lines threads share, without hardware counters.
-    Sharing(Sharing),
     /// Run two or more OpenMP programs on one machine, which they divide region by region.
     Share(Share),
     /// Measure what OpenMP constructs and memory cost on this machine, and what
@@ -89,9 +91,6 @@ pub(crate) enum Command {
     Calibrate(Calibrate),
     /// Show the time, waiting and efficiency of each region of a recording.
     Regions(Regions),
-    /// Show what a recording made with --paging says: peaks, background, correlation, period,
-    /// cumulative profile.
-    Skyline(Skyline),
     /// Show what parallel regions contain, without running anything: loops with their
     /// iterations, accesses by pattern, arithmetic, calls.
     Scan(Scan),
@@ -99,9 +98,6 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Say how many threads each parallel region deserves, what is lost otherwise, and why.
     Advise(Advise),
-    /// Replay what a program accessed on clusters that are not there: more nodes,
-    /// the other protocol, other homes, another network.
-    Simulate(Simulate),
     /// Write one offline HTML page about recordings, or about results of
     /// `fathomp bench`.
     Report(Report),
@@ -114,143 +110,49 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write a manual page for each command into a directory.
     Man(Man),
-    /// Serve `fathomp run --hosts` on this host.
-    #[command(hide = true)]
-    HostAgent(HostAgent),
     /// End a program whose launcher was killed.
     #[command(hide = true)]
     ProgramGuard,
-    /// Measure the network between hosts for `fathomp bench dsm` and `fathomp calibrate`.
-    #[command(hide = true)]
-    WireFloor(WireFloor),
     /// Print the path of the unpacked runtime library, for LD_PRELOAD.
     #[command(hide = true)]
     RuntimePath,
+    /// Of clusters.
+    #[command(flatten)]
+    Cluster(cluster::Command),
+    /// Of paging.
+    #[command(flatten)]
+    Paging(paging::Command),
 }
 
 impl Command {
-    /// Where a program is to run, if the command runs one.
-    fn cluster(&self) -> Option<&Cluster> {
-        use workload::Action;
-        match self {
-            Self::Run(run) => Some(&run.cluster),
-            Self::Record(record) => Some(&record.cluster),
-            Self::Calibrate(calibrate) => Some(&calibrate.cluster),
-            Self::Workload(workload) => match &workload.action {
-                Action::Run(run) => Some(&run.cluster),
-                Action::Verify(verify) => Some(&verify.cluster),
-                Action::List(_) | Action::Build(_) | Action::Figures(_) => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// What it asks of hosts that does not go together.
-    fn contradiction_on_hosts(&self) -> Option<&'static str> {
-        use workload::Action;
-        let (on, cluster, teams) = match self {
-            Self::Run(run) => (&run.on, &run.cluster, &run.teams),
-            Self::Record(record) => {
-                if record.on.are_asked_for()
-                    && let Some(sentence) = record.paging.contradiction_on_hosts()
-                {
-                    return Some(sentence);
-                }
-                (&record.on, &record.cluster, &record.teams)
-            }
-            Self::Study(study) => return study.contradiction(),
-            Self::Sharing(sharing) => return sharing.not_on.contradiction(),
-            Self::Calibrate(calibrate) => {
-                let cluster = &calibrate.cluster;
-                if cluster.fault_detection.is_some() && calibrate.on.are_asked_for() {
-                    return Some(
-                        "how hosts notice accesses is theirs to choose: leave --fault-detection or --hosts out",
-                    );
-                }
-                return on_hosts_alone(&calibrate.on, cluster.net);
-            }
-            Self::Predict(predict) => {
-                if predict.on.are_asked_for() && !predict.validate {
-                    return Some(
-                        "predictions are held against runs on hosts: give --validate with --hosts, or leave --hosts out",
-                    );
-                }
-                if predict.sdp.cluster.is_some()
-                    && !predict.validate
-                    && (predict.machine.is_some() || predict.cores.is_some())
-                {
-                    return Some(
-                        "on a cluster its own prices count: leave --machine and --cores out, or --cluster",
-                    );
-                }
-                return predict.on.contradiction();
-            }
-            Self::Bench(bench) => {
-                return on_hosts_alone(&bench.on, bench.net);
-            }
-            Self::Workload(workload) => {
-                return match &workload.action {
-                    Action::Run(run) => run.not_on.contradiction(),
-                    Action::Verify(verify) => verify.not_on.contradiction(),
-                    Action::List(_) | Action::Build(_) | Action::Figures(_) => None,
-                };
-            }
-            _ => return None,
-        };
-        if let Some(sentence) = on_hosts_alone(on, cluster.net) {
-            return Some(sentence);
-        }
-        match on.are_asked_for() {
-            true if teams.is_something() => {
-                Some("--advice decides the teams of one process: leave --hosts and --transport out")
-            }
-            _ => None,
-        }
-    }
-
     /// What it asks of hosts, nodes or paging that does not go together.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
-        if let Some(sentence) = self.contradiction_on_hosts() {
-            return Some(sentence);
-        }
-        let cluster = self.cluster()?;
-        let teams = match self {
-            Self::Run(run) => Some(&run.teams),
-            Self::Record(record) => Some(&record.teams),
+        match self {
+            Self::Run(run) => run.contradiction(),
+            Self::Record(record) => record.contradiction(),
+            Self::Study(study) => study.contradiction(),
+            Self::Calibrate(calibrate) => calibrate.nodes.contradiction(),
+            Self::Predict(predict) => predict.contradiction(),
+            Self::Bench(bench) => bench.nodes.contradiction(),
+            Self::Workload(workload) => workload.contradiction(),
+            Self::Cluster(command) => command.contradiction(),
             _ => None,
-        };
-        let nodes = cluster.nodes;
-        if let Some(sentence) = teams.and_then(|teams| teams.contradiction(nodes)) {
-            return Some(sentence);
         }
-        if let Self::Record(record) = self {
-            if let Some(sentence) = record.paging.contradiction() {
-                return Some(sentence);
-            }
-            let needs_ours = nodes > 1
-                || record.accesses
-                || record.on.are_asked_for()
-                || record.teams.is_something();
-            if record.runtime != RuntimeArg::Fathomp && needs_ours {
-                return Some(
-                    "only fathomp's runtime runs programs on several nodes and hosts and chooses teams: leave --runtime out, or what asks for those",
-                );
-            }
-        }
-        (nodes == 1 && cluster.net.is_some()).then_some(
-            "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
-        )
     }
 }
 
-/// What does not go together of options about hosts and about an emulated network.
-fn on_hosts_alone(on: &OnHosts, net: Option<Net>) -> Option<&'static str> {
-    if let Some(sentence) = on.contradiction() {
-        return Some(sentence);
+/// Advice is for the teams of one process on this machine.
+fn teams_contradict(
+    teams: &Teams,
+    are_on_hosts: bool,
+    cluster: Option<Cluster>,
+) -> Option<&'static str> {
+    if are_on_hosts && teams.is_something() {
+        return Some(
+            "--advice decides the teams of one process: leave --hosts and --transport out",
+        );
     }
-    (on.are_asked_for() && net.is_some()).then_some(
-        "--net emulates a network between nodes of one machine: leave it out with --hosts and --transport",
-    )
+    teams.contradiction(cluster.map_or(1, |cluster| cluster.nodes))
 }
 
 /// `fathomp run`.
@@ -260,25 +162,20 @@ pub(crate) struct Run {
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
     #[command(flatten)]
-    pub(crate) cluster: Cluster,
-    /// Name at the end, on standard error, variables of which two nodes changed the
-    /// same bytes without synchronisation in between.
-    #[arg(long)]
-    pub(crate) check_races: bool,
-    #[command(flatten)]
-    pub(crate) on: OnHosts,
+    pub(crate) nodes: RunOnNodes,
     #[command(flatten)]
     pub(crate) teams: Teams,
     #[command(flatten)]
     pub(crate) program: Program,
 }
 
-/// `fathomp host-agent`.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct HostAgent {
-    /// Keep the program of an agent.
-    #[arg(long)]
-    pub(crate) supervisor: bool,
+impl Run {
+    /// What does not go together.
+    fn contradiction(&self) -> Option<&'static str> {
+        let of_teams =
+            || teams_contradict(&self.teams, self.nodes.are_on_hosts(), self.nodes.cluster());
+        self.nodes.contradiction().or_else(of_teams)
+    }
 }
 
 /// `fathomp record`.
@@ -301,26 +198,36 @@ pub(crate) struct Record {
     /// region are summed and details left out.
     #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20), value_parser = recording_size)]
     pub(crate) max_size: Size,
-    /// With --nodes or --hosts: also record which pages each thread accesses between
-    /// synchronisations, for `fathomp simulate`. One thread on each node; every
-    /// first access traps, so that times mean little.
-    #[arg(long)]
-    pub(crate) accesses: bool,
-    /// With --accesses: record lines of 64 bytes in place of pages, so that `fathomp simulate
-    /// --granularity` can say what smaller pages would do. Nearly every access traps: the
-    /// program takes hundreds of times as long, so give it a small input.
-    #[arg(long, requires = "accesses")]
-    pub(crate) lines: bool,
     #[command(flatten)]
-    pub(crate) on: OnHosts,
-    #[command(flatten)]
-    pub(crate) cluster: Cluster,
+    pub(crate) nodes: RecordOnNodes,
     #[command(flatten)]
     pub(crate) paging: Paging,
     #[command(flatten)]
     pub(crate) teams: Teams,
     #[command(flatten)]
     pub(crate) program: Program,
+}
+
+impl Record {
+    /// What does not go together.
+    fn contradiction(&self) -> Option<&'static str> {
+        let are_on_hosts = self.nodes.are_on_hosts();
+        if are_on_hosts && let Some(sentence) = self.paging.contradiction_on_hosts() {
+            return Some(sentence);
+        }
+        let cluster = self.nodes.cluster();
+        if let Some(sentence) = self.nodes.contradiction(self.threads) {
+            return Some(sentence);
+        }
+        let of_teams = teams_contradict(&self.teams, are_on_hosts, cluster);
+        if let Some(sentence) = of_teams.or_else(|| self.paging.contradiction()) {
+            return Some(sentence);
+        }
+        let needs_ours = cluster.is_some() || are_on_hosts || self.teams.is_something();
+        (self.runtime != RuntimeArg::Fathomp && needs_ours).then_some(
+            "only fathomp's runtime runs programs on several nodes and hosts and chooses teams: leave --runtime out, or what asks for those",
+        )
+    }
 }
 
 /// `fathomp report`.

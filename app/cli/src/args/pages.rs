@@ -1,6 +1,8 @@
 //! The help page of each command: it begins with an example and what that prints, and its short
 //! form (`-h`) leaves out options that few people need.
 
+use super::rules::Rare;
+use super::{cluster, paging};
 use clap::{Arg, Command};
 
 /// A heading `== COMMAND` for each command, and below it command lines, which begin with `$`, and
@@ -9,40 +11,9 @@ const EXAMPLES: &str = include_str!("examples.txt");
 
 const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}";
 
-/// Options that only the long form has: of a command, or of all that have them.
-const RARE: &[(&str, &[&str])] = &[
-    (
-        "",
-        &[
-            "hostfile",
-            "transport",
-            "mpicc",
-            "ssh",
-            "ports",
-            "secure",
-            "start_timeout",
-            "dsm_memory",
-            "fault_detection",
-            "dsm_plain",
-            "weights",
-        ],
-    ),
-    (
-        "record",
-        &[
-            "lines",
-            "key",
-            "sample",
-            "tasks",
-            "window",
-            "counters",
-            "states",
-            "measure_intrusion",
-            "writer",
-            "record_faults",
-        ],
-    ),
-    ("run", &["check_races"]),
+/// Those of the main job.
+const RARE: Rare = &[
+    ("", &["weights"]),
     (
         "predict",
         &[
@@ -65,8 +36,6 @@ const RARE: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "simulated",
-            "homes",
             "affinity",
             "wait_policy",
             "samples",
@@ -80,9 +49,13 @@ const RARE: &[(&str, &[&str])] = &[
         ],
     ),
     ("regions", &["otf2", "paraver"]),
-    ("skyline", &["factor", "bins", "gang", "csv", "gnuplot"]),
     ("share", &["keep_teams", "time_slice", "mix", "separator"]),
 ];
+
+/// The same with those of the wings that are built in.
+fn all_rare() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    [RARE, cluster::RARE, paging::RARE].into_iter().flatten()
+}
 
 /// `definition` with such pages for all its commands.
 pub(super) fn with_pages(definition: Command) -> Command {
@@ -110,7 +83,7 @@ fn with_page(command: Command, above: &str) -> Command {
         true => command,
         false => command.help_template(TEMPLATE),
     };
-    let long = page(&indented(example));
+    let long = page(&indented(&example));
     match command.has_subcommands() {
         true => command.after_help(plain).after_long_help(long),
         false => command.before_help(plain).before_long_help(long),
@@ -127,7 +100,7 @@ fn with_extras(command: Command, above: &str) -> Command {
     };
     let command = command.mut_subcommands(move |one| with_extras(one, &below));
     match example(&name) {
-        Some(example) => command.after_long_help(format!("Example:\n{}", indented(example))),
+        Some(example) => command.after_long_help(format!("Example:\n{}", indented(&example))),
         None => command,
     }
 }
@@ -138,21 +111,21 @@ fn joined(above: &str, name: &str) -> String {
 
 fn shown(option: Arg, command: &str) -> Arg {
     let id = option.get_id().as_str();
-    let of = |who: &str| {
-        RARE.iter()
-            .any(|(name, ids)| *name == who && ids.contains(&id))
-    };
+    let of = |who: &str| all_rare().any(|(name, ids)| *name == who && ids.contains(&id));
     let rare = of("") || of(command);
     option.hide_short_help(rare)
 }
 
-/// What stands below the heading of a command.
-fn example(command: &str) -> Option<&'static str> {
-    let mut sections = EXAMPLES.split("== ").skip(1);
-    sections.find_map(|section| {
+/// What stands below the heading of a command, in all that is built in.
+fn example(command: &str) -> Option<String> {
+    let files = [EXAMPLES, cluster::EXAMPLES, paging::EXAMPLES].into_iter();
+    let sections = files.flat_map(|file| file.split("== ").skip(1));
+    let found = sections.filter_map(|section| {
         let (name, lines) = section.split_once('\n')?;
         (name == command).then(|| lines.trim_end())
-    })
+    });
+    let found: Vec<&str> = found.collect();
+    (!found.is_empty()).then(|| found.join("\n"))
 }
 
 fn is_call(line: &str) -> bool {
@@ -204,7 +177,7 @@ mod tests {
     #[test]
     fn options_that_are_left_out_exist() {
         let definition = Arguments::command();
-        for (command, ids) in RARE {
+        for (command, ids) in all_rare() {
             let commands: Vec<_> = definition
                 .get_subcommands()
                 .filter(|sub| command.is_empty() || sub.get_name() == *command)
@@ -219,12 +192,12 @@ mod tests {
     #[test]
     fn the_short_page_is_shorter() {
         let mut definition = with_pages(Arguments::command());
-        let record = definition.find_subcommand_mut("record").unwrap();
-        let short = record.render_help().to_string();
-        let long = record.render_long_help().to_string();
-        assert!(!short.contains("--start-timeout") && long.contains("--start-timeout"));
-        assert!(short.contains("$ fathomp record -o recording"), "{short}");
-        assert!(!short.contains("recorded 120 events") && long.contains("recorded 120 events"));
+        let share = definition.find_subcommand_mut("share").unwrap();
+        let short = share.render_help().to_string();
+        let long = share.render_long_help().to_string();
+        assert!(!short.contains("--keep-teams") && long.contains("--keep-teams"));
+        assert!(short.contains("$ fathomp share -o share.html"), "{short}");
+        assert!(!short.contains("2-filter: 863 ms") && long.contains("2-filter: 863 ms"));
         let [example, usage] = ["Example:", "Usage:"].map(|what| long.find(what).unwrap());
         assert!(example < usage);
     }

@@ -1,8 +1,9 @@
 //! `fathomp predict`.
 
+use super::cluster::PredictOnHosts;
 use super::workload::{Making, Names};
-use super::{OnHosts, ThreadCount, ThreadList};
-use clap::{ArgGroup, Args, ValueEnum};
+use super::{ThreadCount, ThreadList};
+use clap::{Args, ValueEnum};
 use fathomp_console::args::Seconds;
 use fathomp_console::args::protocols;
 use fathomp_predict::prices::Protocol;
@@ -14,8 +15,6 @@ use std::time::Duration;
 
 /// `fathomp predict`.
 #[derive(Args, Debug)]
-// Named as what --hosts cannot be given with, of which there is none here.
-#[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Predict {
     /// Recordings of one program, best at 1 and several threads.
     #[arg(value_name = "RECORDING", required_unless_present_any = ["counts", "evaluate", "load", "hosts", "hostfile"], conflicts_with_all = ["hosts", "hostfile"])]
@@ -42,11 +41,31 @@ pub(crate) struct Predict {
     /// of this machine, predict them for these hosts with their prices (--cluster, or measured
     /// first), run them there, and say how far off that was.
     #[command(flatten)]
-    pub(crate) on: OnHosts,
+    pub(crate) nodes: PredictOnHosts,
     #[command(flatten)]
     pub(crate) evaluating: Evaluating,
     #[command(flatten)]
     pub(crate) sdp: Sdp,
+}
+
+impl Predict {
+    /// What does not go together.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        if self.nodes.are_on_hosts() && !self.validate {
+            return Some(
+                "predictions are held against runs on hosts: give --validate with --hosts, or leave --hosts out",
+            );
+        }
+        if self.sdp.cluster.is_some()
+            && !self.validate
+            && (self.machine.is_some() || self.cores.is_some())
+        {
+            return Some(
+                "on a cluster its own prices count: leave --machine and --cores out, or --cluster",
+            );
+        }
+        self.nodes.contradiction()
+    }
 }
 
 /// Options of `fathomp predict --evaluate`.

@@ -1,15 +1,12 @@
 //! `fathomp study`.
 
-use super::{OnHosts, Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList};
-use clap::{ArgGroup, Args};
-use fathomp_console::args::protocols;
-use fathomp_launch::Protocol;
+use super::cluster::StudyOnHosts;
+use super::{Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList};
+use clap::Args;
 use std::path::PathBuf;
 
 /// `fathomp study`.
 #[derive(Args, Debug)]
-// Named as what --hosts cannot be given with, of which there is none here.
-#[command(group = ArgGroup::new("nodes"))]
 pub(crate) struct Study {
     /// Numbers of threads to record at, e.g. 1,2,4 [default: powers of two up
     /// to the processors this process may use, and that number itself]. With --hosts: threads of
@@ -37,20 +34,11 @@ pub(crate) struct Study {
     /// which shows how work divides among so many even if they share processors.
     #[arg(long)]
     pub(crate) no_rehearsal: bool,
-    /// Also run it on as many nodes as the largest number of threads, at least 2, and
-    /// report which cache lines threads share, as `fathomp sharing` does. Without this,
-    /// that is done for some seconds where nothing else tells why computing takes longer
-    /// with more threads.
-    #[arg(long)]
-    pub(crate) sharing: bool,
     /// Never look for shared cache lines.
-    #[arg(long, conflicts_with = "sharing")]
+    #[arg(long)]
     pub(crate) no_sharing: bool,
-    /// With --hosts: the protocol by which pages get from one node to another.
-    #[arg(long, value_parser = protocols(), default_value = Protocol::Home.name(), value_name = "PROTOCOL")]
-    pub(crate) dsm: Protocol,
     #[command(flatten)]
-    pub(crate) on: OnHosts,
+    pub(crate) nodes: StudyOnHosts,
     /// The report.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
@@ -67,27 +55,27 @@ pub(crate) struct Study {
 impl Study {
     /// Says which options contradict each other, if some do.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
-        if let Some(sentence) = self.on.contradiction() {
+        if let Some(sentence) = self.nodes.contradiction() {
             return Some(sentence);
         }
-        let of_one = self.cores.is_some() || self.no_rehearsal || self.sharing || self.no_sharing;
+        let sharing = self.nodes.asks_for_sharing() || self.no_sharing;
+        let of_one = self.cores.is_some() || self.no_rehearsal || sharing;
         if self.runtime.0.len() > 1 && of_one {
             return Some(
                 "several runtimes are compared by their times alone: leave --cores, --no-rehearsal, --sharing and --no-sharing out, or name one runtime",
             );
         }
         if self.ranks.is_some() {
-            let of_threads = self.sharing || self.no_sharing || self.no_rehearsal;
-            if self.on.are_asked_for() || self.runtime.0 != [RuntimeArg::Fathomp] || of_threads {
+            let of_threads = sharing || self.no_rehearsal;
+            let elsewhere = self.nodes.are_on_hosts();
+            if elsewhere || self.runtime.0 != [RuntimeArg::Fathomp] || of_threads {
                 return Some(
                     "with --ranks the command starts the ranks, on fathomp's runtime, and nothing else is looked at: leave --hosts, --runtime, --sharing, --no-sharing and --no-rehearsal out",
                 );
             }
         }
-        if !self.on.are_asked_for() {
-            return (self.dsm != Protocol::Home).then_some(
-                "--dsm says how nodes on hosts share memory: name the hosts by --hosts, or leave it out",
-            );
+        if !self.nodes.are_on_hosts() {
+            return None;
         }
         if self.runtime.0 != [RuntimeArg::Fathomp] {
             return Some(
@@ -99,9 +87,8 @@ impl Study {
                 "with --hosts the numbers of nodes are studied, each with the same number of threads: give --threads one number",
             );
         }
-        if self.sharing || self.cores.is_some() {
-            return Some("--sharing and --cores are about one machine: leave them or --hosts out");
-        }
-        None
+        self.cores
+            .is_some()
+            .then_some("--sharing and --cores are about one machine: leave them or --hosts out")
     }
 }

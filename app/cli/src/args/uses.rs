@@ -1,16 +1,16 @@
 //! When an option counts: what is given is used, or refused by name.
 //!
-//! Every option of every command stands in [`options`] once, with what has to be given, or left
+//! Every option of every command stands in [`all_options`] once, with what has to be given, or left
 //! out, for it to change anything. So a command need not look for options that it has no use for,
 //! and a new option cannot be left out: a test misses it.
 
 mod options;
 
-use super::Arguments;
+use super::rules::Options;
+use super::rules::When::{self, Is, With, Without};
+use super::{Arguments, cluster, paging};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, CommandFactory};
-use options::OPTIONS;
-use options::When::{self, Holds, Is, With, Without};
 
 /// Says which option was given that would change nothing, if there is one.
 pub(crate) fn unused(matches: &ArgMatches) -> Option<String> {
@@ -31,8 +31,14 @@ pub(crate) fn unused(matches: &ArgMatches) -> Option<String> {
         .next()
 }
 
+/// The options of the main job, and of the wings that are built in.
+fn all_options() -> impl Iterator<Item = &'static Options> {
+    let of_wings = cluster::OPTIONS.iter().chain(paging::OPTIONS);
+    options::OPTIONS.iter().chain(of_wings)
+}
+
 fn rule(command: &str, id: &str) -> &'static [When] {
-    let mut rules = OPTIONS.iter();
+    let mut rules = all_options();
     let found = rules.find(|one| one.of.contains(&command) && one.ids.contains(&id));
     found.map_or(&[], |one| one.when)
 }
@@ -120,9 +126,6 @@ impl Given<'_> {
                     let by_option = others.iter().map(|id| self.typed(id));
                     return lacks(either(&by_value.chain(by_option).collect::<Vec<_>>()));
                 }
-                Holds(of, sign, what) if !self.values(of).iter().any(|one| one.contains(*sign)) => {
-                    return lacks(format!("{what} as {}", self.typed(of)));
-                }
                 _ => {}
             }
         }
@@ -173,17 +176,17 @@ mod tests {
                 if OF_ALL.contains(&id) {
                     continue;
                 }
-                let named = OPTIONS.iter();
+                let named = all_options();
                 let named =
                     named.filter(|one| one.of.contains(&&name[..]) && one.ids.contains(&id));
                 assert_eq!(
                     named.count(),
                     1,
-                    "{name} {id}: say in OPTIONS when it counts"
+                    "{name} {id}: say in a table of options when it counts"
                 );
             }
         }
-        for one in OPTIONS {
+        for one in all_options() {
             for name in one.of {
                 let command = all.iter().find(|(known, _)| known == name);
                 let (_, command) = command.unwrap_or_else(|| panic!("no command {name}"));
@@ -192,7 +195,7 @@ mod tests {
                     .ids
                     .iter()
                     .chain(one.when.iter().flat_map(|when| match when {
-                        Is(of, _, _) | Holds(of, _, _) => std::slice::from_ref(of),
+                        Is(of, _, _) => std::slice::from_ref(of),
                         _ => &[],
                     }));
                 for id in ids {
@@ -209,9 +212,80 @@ mod tests {
         unused(&matches)
     }
 
+    fn assert_refused(lines: &[(&str, &str)]) {
+        for (line, words) in lines {
+            let sentence = said(line).unwrap_or_else(|| panic!("{line}: accepted"));
+            assert!(sentence.contains(words), "{line}: {sentence}");
+        }
+    }
+
+    fn assert_taken(lines: &[&str]) {
+        for line in lines {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
+
     #[test]
     fn what_would_change_nothing_is_said_by_name() {
-        for (line, words) in [
+        assert_refused(&[
+            ("fathomp share --repeat 3 -- a -- b", "without --compare"),
+            (
+                "fathomp share --time-slice 3 -- a -- b",
+                "without --strategy gang or --compare",
+            ),
+            (
+                "fathomp regions r --force",
+                "without --csv, --counts, --perfetto, --otf2 or --paraver",
+            ),
+            (
+                "fathomp --json regions r --threads",
+                "with --json: leave one of them out",
+            ),
+            (
+                "fathomp predict --model sdp-agg --counts a --cluster c --csv x",
+                "without --evaluate",
+            ),
+            (
+                "fathomp predict --model sdp-agg --counts a --cluster c -o x",
+                "--output changes",
+            ),
+            (
+                "fathomp predict r --validate --dsm home",
+                "--dsm changes nothing without --cluster",
+            ),
+            ("fathomp predict r --budget 9s", "without --evaluate"),
+            (
+                "fathomp predict --load d --repeat 9",
+                "--repeat changes nothing without",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn what_counts_is_taken() {
+        assert_taken(&[
+            "fathomp share --strategy gang --time-slice 3 -- a -- b",
+            "fathomp predict --evaluate --size 2x --csv f --force --save d",
+        ]);
+    }
+
+    #[cfg(feature = "paging")]
+    #[test]
+    fn options_of_paging_count_where_paging_is_shown() {
+        assert_refused(&[(
+            "fathomp skyline r --json --tasks 0",
+            "--tasks changes nothing without text, --csv or",
+        )]);
+        assert_taken(&[
+            "fathomp record --paging --record-faults -- a",
+            "fathomp skyline r --json --tasks 0 --csv f",
+        ]);
+    }
+
+    #[cfg(feature = "cluster")]
+    #[test]
+    fn options_of_clusters_count_on_nodes_and_hosts() {
+        assert_refused(&[
             (
                 "fathomp run --dsm homeless -- a",
                 "--dsm changes nothing without --nodes, --hosts",
@@ -228,46 +302,9 @@ mod tests {
                 "fathomp run --start-timeout 9 -- a",
                 "without --hosts, --hostfile or --transport",
             ),
-            ("fathomp share --repeat 3 -- a -- b", "without --compare"),
-            (
-                "fathomp share --time-slice 3 -- a -- b",
-                "without --strategy gang or --compare",
-            ),
-            (
-                "fathomp regions r --force",
-                "without --csv, --counts, --perfetto, --otf2 or --paraver",
-            ),
-            (
-                "fathomp --json regions r --threads",
-                "with --json: leave one of them out",
-            ),
-            (
-                "fathomp skyline r --json --tasks 0",
-                "--tasks changes nothing without text, --csv or",
-            ),
-            (
-                "fathomp predict --model sdp-agg --counts a --cluster c --csv x",
-                "without --evaluate",
-            ),
-            (
-                "fathomp predict --model sdp-agg --counts a --cluster c -o x",
-                "--output changes",
-            ),
-            (
-                "fathomp predict r --validate --dsm home",
-                "--dsm changes nothing without --cluster",
-            ),
             (
                 "fathomp predict r --budget 9s",
                 "without --evaluate, --hosts",
-            ),
-            (
-                "fathomp predict --load d --repeat 9",
-                "--repeat changes nothing without",
-            ),
-            (
-                "fathomp simulate r --net gige_amd --fault-us 9",
-                "without a network in numbers as",
             ),
             (
                 "fathomp bench epcc --dsm home",
@@ -281,26 +318,13 @@ mod tests {
                 "fathomp calibrate --cc clang",
                 "--cc changes nothing without --nodes",
             ),
-        ] {
-            let sentence = said(line).unwrap_or_else(|| panic!("{line}: accepted"));
-            assert!(sentence.contains(words), "{line}: {sentence}");
-        }
-    }
-
-    #[test]
-    fn what_counts_is_taken() {
-        for line in [
+        ]);
+        assert_taken(&[
             "fathomp run --nodes 1 --dsm homeless -- a",
-            "fathomp record --paging --record-faults -- a",
             "fathomp run --hosts a,b --ssh x --dsm home --start-timeout 4 -- a",
-            "fathomp share --strategy gang --time-slice 3 -- a -- b",
-            "fathomp skyline r --json --tasks 0 --csv f",
-            "fathomp predict --evaluate --size 2x --csv f --force --save d",
             "fathomp simulate r --net 60,100 --fault-us 9 --dsm-memory 9M --granularity",
             "fathomp bench mcbench --nodes 2 --dsm homeless",
             "fathomp calibrate --nodes 2 --cc clang -o f --force",
-        ] {
-            assert_eq!(said(line), None, "{line}");
-        }
+        ]);
     }
 }

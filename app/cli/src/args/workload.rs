@@ -1,8 +1,8 @@
 //! `fathomp workload`: which programs, how large, how built.
 
-use super::{Cluster, ThreadCount, ThreadList};
+use super::cluster::WorkloadOnNodes;
+use super::{ThreadCount, ThreadList};
 use clap::{Args, Subcommand, ValueEnum};
-use fathomp_cluster_commands::args::NotOnHosts;
 use fathomp_console::args::Seconds;
 use fathomp_workloads::{Class, Suite, UnknownWorkload, catalogue, find};
 use std::ffi::OsString;
@@ -15,6 +15,17 @@ pub(crate) struct Workload {
     /// What to do with the workloads.
     #[command(subcommand)]
     pub(crate) action: Action,
+}
+
+impl Workload {
+    /// What does not go together.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        match &self.action {
+            Action::Run(run) => run.nodes.contradiction(),
+            Action::Verify(verify) => verify.nodes.contradiction(),
+            Action::List(_) | Action::Build(_) | Action::Figures(_) => None,
+        }
+    }
 }
 
 /// What can be done with workloads.
@@ -95,9 +106,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "T")]
     pub(crate) threads: Option<ThreadCount>,
     #[command(flatten)]
-    pub(crate) not_on: NotOnHosts,
-    #[command(flatten)]
-    pub(crate) cluster: Cluster,
+    pub(crate) nodes: WorkloadOnNodes,
     /// The runtime that answers the program's OpenMP calls.
     #[arg(long, value_name = "RUNTIME", value_enum, default_value_t = RuntimeName::Fathomp)]
     pub(crate) runtime: RuntimeName,
@@ -123,9 +132,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "LIST", default_value = "1,2,4")]
     pub(crate) threads: ThreadList,
     #[command(flatten)]
-    pub(crate) not_on: NotOnHosts,
-    #[command(flatten)]
-    pub(crate) cluster: Cluster,
+    pub(crate) nodes: WorkloadOnNodes,
     /// Runtimes that answer the programs' OpenMP calls [default: both, as far as the
     /// programs can be run on them].
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]

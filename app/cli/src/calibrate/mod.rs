@@ -5,7 +5,6 @@
 //! (`docs/decisions/0004`). This module chooses sizes, runs the probe once per
 //! number of threads, and keeps the answer for the next time.
 
-mod cluster;
 mod events;
 mod probe;
 mod settle;
@@ -19,7 +18,6 @@ use probe::Measured;
 use settle::Settled;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub(crate) use cluster::{cluster, sizes, steps};
 pub(crate) use probe::ProbeError;
 
 /// Main memory is measured with arrays this many times the last cache.
@@ -132,7 +130,7 @@ fn is_disturbing(used: Option<f64>) -> bool {
     used.is_some_and(|part| part > DISTURBING)
 }
 
-fn now_unix_ns() -> u64 {
+pub(crate) fn now_unix_ns() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .ok()
@@ -142,7 +140,7 @@ fn now_unix_ns() -> u64 {
 
 /// What is to be said of the prices: if others used this part of the processors meanwhile; if some
 /// were not taken as they were measured; and whether there are earlier ones instead.
-fn doubt(used: Option<f64>, doubtful: bool, earlier: bool) -> Option<String> {
+pub(crate) fn doubt(used: Option<f64>, doubtful: bool, earlier: bool) -> Option<String> {
     let instead = match earlier {
         true => {
             "prices that came out more than three times as high as before, or not at all, are those of before"

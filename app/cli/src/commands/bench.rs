@@ -1,35 +1,27 @@
 //! `fathomp bench`: what constructs, memory consistency and memory accesses
 //! cost under several compilers and runtimes.
 
-use super::bench_parts::{QUICK, choice, column_name, compilers, programs};
-use super::{bench_dsm, bench_simulated};
-use crate::args::{Bench, Cluster, FormatArg, Net, ThreadList};
+use super::bench_parts::{QUICK, choice, compilers, programs};
+use super::cluster::{self, BenchNodes};
+use crate::args::{Bench, FormatArg, ThreadList};
 use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
-use crate::hosts::Across;
 use crate::progress::Progress;
 use crate::{host, output};
 use fathomp_bench::output as formats;
 use fathomp_bench::result::Document;
 use fathomp_bench::run::Plan;
-use fathomp_bench::runtime::{OnNodes, Runtime, RuntimeError, find_libomp};
+use fathomp_bench::runtime::{Runtime, RuntimeError, find_libomp};
 use fathomp_bench::settings::Settings;
 use fathomp_bench::suite::SuiteName;
 use fathomp_bench::summary::{Summary, summarise};
-use fathomp_launch::Protocol;
 use fathomp_runtime::Unpacked;
 use std::path::Path;
 
 pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
     check_outputs(plan)?;
-    match plan.dsm() {
-        Some(Ok(())) => return bench_dsm::bench(plan, console),
-        Some(Err(what)) => {
-            return Err(Failure::new(format!(
-                "bench dsm is measured in a way of its own and does not go with {what}: leave that out"
-            )));
-        }
-        None => {}
+    if let Some(code) = cluster::bench_dsm(plan, console)? {
+        return Ok(code);
     }
     if plan.format == FormatArg::Epcc && !plan.suites().contains(&SuiteName::Epcc) {
         return Err(Failure::new(
@@ -37,9 +29,9 @@ pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
         )
         .with_code(exit::USAGE));
     }
-    let documents = match plan.simulated.is_empty() {
-        true => measured(plan, console)?,
-        false => bench_simulated::documents(plan, console)?,
+    let documents = match cluster::simulated(plan, console)? {
+        Some(documents) => documents,
+        None => measured(plan, console)?,
     };
     let summary = summarise(&documents, plan.baseline.as_deref());
     if let Some(name) = plan
@@ -83,8 +75,9 @@ pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
 fn measured(plan: &Bench, console: Console) -> Result<Vec<Document>, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
     let compilers = compilers(&plan.cc, &unpacked.cache, console)?;
-    let settings = settings(plan)?;
-    let runtimes = runtimes(plan, &settings, &unpacked)?;
+    let nodes = BenchNodes::of(plan)?;
+    let settings = settings(plan, &nodes)?;
+    let runtimes = runtimes(plan, &nodes, &settings, &unpacked)?;
     let mut measurements = Vec::new();
     for suite in plan.suites() {
         let programs = programs(suite, &compilers, &unpacked.cache)?;
@@ -94,20 +87,17 @@ fn measured(plan: &Bench, console: Console) -> Result<Vec<Document>, Failure> {
     measure(&measurements, console)
 }
 
-fn settings(plan: &Bench) -> Result<Settings, Failure> {
+fn settings(plan: &Bench, nodes: &BenchNodes) -> Result<Settings, Failure> {
     let (samples, runs) = if plan.quick {
         QUICK
     } else {
         (plan.samples, plan.runs)
     };
-    let across = Across::of(&plan.on)?;
-    let most = across.as_ref().map(|across| across.nodes().into());
-    let named = plan.nodes.clone().or_else(|| plan.threads.clone());
-    let ThreadList(threads) =
-        named.unwrap_or_else(|| ThreadList::doubling(most.unwrap_or_else(host::usable_cpus)));
-    if let (Some(across), Some(largest)) = (&across, threads.last()) {
-        across.check(*largest)?;
-    }
+    let doubling = || ThreadList::doubling(host::usable_cpus());
+    let ThreadList(threads) = nodes
+        .counts()?
+        .or_else(|| plan.threads.clone())
+        .unwrap_or_else(doubling);
     Ok(Settings {
         threads,
         runs,
@@ -122,43 +112,33 @@ fn settings(plan: &Bench) -> Result<Settings, Failure> {
 
 fn runtimes(
     plan: &Bench,
+    nodes: &BenchNodes,
     settings: &Settings,
     unpacked: &Unpacked,
 ) -> Result<Vec<Runtime>, Failure> {
-    let across = Across::of(&plan.on)?;
     let mut names: Vec<&str> = plan.runtime.iter().map(String::as_str).collect();
-    if names.is_empty() && plan.speaks_of_nodes() {
-        names.push(plan.dsm.name());
-    } else if names.is_empty() {
+    if names.is_empty() {
+        names.extend(nodes.usual_name());
+    }
+    if names.is_empty() {
         names.extend(["fathomp", "libgomp"]);
         names.extend(find_libomp().map(|_| "libomp"));
     }
     let mut runtimes: Vec<Runtime> = Vec::new();
     for text in names {
-        let runtime = match (text.split_once('='), Protocol::of_name(text)) {
-            (Some((name, path)), _) if !name.is_empty() && !path.is_empty() => {
-                Runtime::from_library(name, Path::new(path))
+        let named = match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                Some(Runtime::from_library(name, Path::new(path))?)
             }
-            (None, Some(protocol)) => {
-                let nodes = nodes(plan, settings, protocol, across.as_ref());
-                let between = match (&across, plan.net) {
-                    (Some(_), _) => Some("hosts".to_owned()),
-                    (None, net) => net.map(Net::name),
-                };
-                let name = column_name(protocol, plan.dsm_plain, between.as_deref());
-                Runtime::on_nodes(&name, nodes, &unpacked.cluster_library)
-            }
-            _ if across.is_some() => {
-                return Err(Failure::new(format!(
-                    "\"{text}\" runs on one machine: over hosts, name home or homeless with --runtime"
-                ))
-                .with_code(exit::USAGE));
-            }
-            (None, None) if text == "fathomp" => Runtime::from_library(text, &unpacked.library),
-            (None, None) if text == "libgomp" => Ok(Runtime::libgomp()),
-            (None, None) if text == "libomp" => Runtime::libomp(),
-            _ => Err(RuntimeError::Unknown(text.to_owned())),
-        }?;
+            _ => nodes.runtime(text, settings, unpacked)?,
+        };
+        let runtime = match (named, text) {
+            (Some(runtime), _) => runtime,
+            (None, "fathomp") => Runtime::from_library(text, &unpacked.library)?,
+            (None, "libgomp") => Runtime::libgomp(),
+            (None, "libomp") => Runtime::libomp()?,
+            (None, _) => return Err(RuntimeError::Unknown(text.to_owned()).into()),
+        };
         if runtimes.iter().any(|known| known.name == runtime.name) {
             return Err(Failure::new(format!(
                 "two runtimes are called \"{}\": give each a name of its own",
@@ -167,39 +147,8 @@ fn runtimes(
         }
         runtimes.push(runtime);
     }
-    if plan.speaks_of_nodes() && runtimes.iter().all(|runtime| runtime.nodes.is_none()) {
-        return Err(Failure::new(
-            "--nodes, --net and --dsm-plain speak of nodes, and no runtime runs on nodes: name home or homeless with --runtime",
-        )
-        .with_code(exit::USAGE));
-    }
+    nodes.check(&runtimes)?;
     Ok(runtimes)
-}
-
-/// How a column runs on nodes.
-fn nodes(
-    plan: &Bench,
-    settings: &Settings,
-    protocol: Protocol,
-    across: Option<&Across>,
-) -> OnNodes {
-    let words = |across: &Across, count: u32| {
-        let cluster = Cluster {
-            nodes: u16::try_from(count).unwrap_or(u16::MAX),
-            dsm: protocol,
-            dsm_plain: plan.dsm_plain,
-            ..Cluster::ONE
-        };
-        (count, across.words(cluster))
-    };
-    let counts = settings.threads.iter().copied().chain([1]);
-    let in_front = across.map(|across| counts.map(|count| words(across, count)).collect());
-    OnNodes {
-        plain: plan.dsm_plain,
-        network: plan.net.map(|Net(network)| network),
-        in_front: in_front.unwrap_or_default(),
-        ..OnNodes::here(protocol)
-    }
 }
 
 fn measure(measurements: &[Plan], console: Console) -> Result<Vec<Document>, Failure> {

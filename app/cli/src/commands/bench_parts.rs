@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::run::Choice;
 use fathomp_bench::suite::{self, Program, SuiteName};
-use fathomp_launch::Protocol;
 use fathomp_toolchain::CompilerError;
 use std::path::Path;
 
@@ -69,11 +68,4 @@ pub(super) fn programs(
         )));
     }
     Ok(programs)
-}
-
-/// `home`, `home@hosts`, `homeless-plain@gige_amd`: by what is between the nodes.
-pub(super) fn column_name(protocol: Protocol, plain: bool, between: Option<&str>) -> String {
-    let plain = if plain { "-plain" } else { "" };
-    let between = between.map_or_else(String::new, |name| format!("@{name}"));
-    format!("{}{plain}{between}", protocol.name())
 }

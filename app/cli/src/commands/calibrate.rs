@@ -1,9 +1,9 @@
 //! `fathomp calibrate`: what constructs and memory cost on this machine.
 
-use crate::args::{Calibrate, Cluster, ThreadList};
+use super::cluster::NodesToPrice;
+use crate::args::{Calibrate, ThreadList};
 use crate::console::Console;
-use crate::failure::{Failure, Outcome, exit};
-use crate::hosts::Across;
+use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::{calibrate, host, output};
 use fathomp_predict::machine::Machine;
@@ -21,38 +21,20 @@ pub(super) fn calibrate(plan: &Calibrate, console: Console) -> Outcome {
         output::check_file(path, plan.force)?;
     }
     let unpacked = fathomp_runtime::unpack()?;
-    let across = Across::of(&plan.on)?;
-    let cluster = match &across {
-        Some(across) => Cluster {
-            nodes: across.nodes(),
-            ..plan.cluster
-        },
-        None => plan.cluster,
-    };
-    if across.as_ref().is_some_and(|across| across.count() < 2) {
-        return Err(Failure::new(
-            "a network between hosts takes two of them: name a second one, as in --hosts a,b",
-        )
-        .with_code(exit::USAGE));
-    }
-    let on_nodes = cluster.nodes > 1;
-    let cluster_steps = if on_nodes {
-        calibrate::steps(cluster)
-    } else {
-        0
-    };
+    let nodes = NodesToPrice::of(&plan.nodes)?;
+    let cluster_steps = nodes.as_ref().map_or(0, NodesToPrice::steps);
     let progress = Progress::start(console, threads.0.len() + cluster_steps);
     let calibrated = calibrate::machine(&unpacked, &threads.0, plan.recalibrate, |done| {
         progress.at(done, "measuring this machine");
     })?;
     let mut machine = calibrated.machine;
     let mut doubts: Vec<String> = calibrated.doubt.into_iter().collect();
-    if on_nodes {
-        let measured = calibrate::cluster(&unpacked, cluster, across.as_ref(), &plan.cc, |done| {
+    if let Some(nodes) = nodes {
+        let (cluster, doubtful) = nodes.price(&unpacked, |done| {
             progress.at(threads.0.len() + done, "measuring nodes");
         })?;
-        machine.cluster = Some(measured.cluster);
-        doubts.extend(measured.doubts);
+        machine.cluster = Some(cluster);
+        doubts.extend(doubtful);
     }
     progress.finish();
     doubts.dedup();

@@ -3,22 +3,25 @@
 
 use crate::args::Record;
 use crate::console::Console;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Failure;
 use crate::launch::{self, Ended, Launch};
 use crate::paging::{self, IntrusionAsked, Runner};
 use crate::program::Program;
+use crate::recording::request::needs_runtime;
 use crate::recording::{self, Destination, Extras, Request, Streams, Subject, Teams};
 use fathomp_runtime::Unpacked;
 use std::path::Path;
 
-/// Measures what recording costs a program, by so many rounds of runs.
+/// Measures what recording costs a program, if that is asked for; the exit code.
 pub(super) fn measure_intrusion(
     plan: &Record,
-    rounds: u32,
-    paging: &paging::Plan,
+    paging: Option<&paging::Plan>,
     (program, unpacked): (&Program, &Unpacked),
     console: Console,
-) -> Outcome {
+) -> Result<Option<u8>, Failure> {
+    let (Some(rounds), Some(paging)) = (plan.paging.measure_intrusion, paging) else {
+        return Ok(None);
+    };
     let asked = IntrusionAsked {
         rounds,
         paging: &plan.paging,
@@ -31,7 +34,7 @@ pub(super) fn measure_intrusion(
         program,
         unpacked,
     };
-    paging::measure_intrusion(&asked, program, &runs, console)
+    paging::measure_intrusion(&asked, program, &runs, console).map(Some)
 }
 
 /// What all runs share.
@@ -43,11 +46,11 @@ struct Runs<'a> {
 
 impl Runner for Runs<'_> {
     fn plain(&self, streams: Streams) -> Result<Ended, Failure> {
-        let cluster = self.plan.cluster;
+        let cluster = self.plan.nodes.cluster();
         let launch = Launch {
             program: self.program,
             tap: None,
-            library: recording::needs_runtime(self.program, self.plan.threads, cluster)
+            library: needs_runtime(self.program, self.plan.threads, cluster)
                 .then(|| launch::library(self.unpacked, cluster)),
             plan: launch::plan(self.plan.threads, cluster),
             stdin: streams.stdin,
@@ -72,7 +75,7 @@ impl Runner for Runs<'_> {
         let recorded = recording::record(&Request {
             teams: Teams {
                 threads: self.plan.threads,
-                cluster: self.plan.cluster,
+                cluster: self.plan.nodes.cluster(),
                 ..Teams::default()
             },
             extras: Extras {

@@ -2,31 +2,34 @@
 
 mod advise;
 mod bench;
-mod bench_dsm;
 mod bench_parts;
-mod bench_simulated;
 mod calibrate;
+#[cfg(not(feature = "cluster"))]
+#[path = "no_cluster.rs"]
+mod cluster;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod completions;
 mod doctor;
 mod evaluate;
-mod forecast;
-mod host_agent;
 mod man;
+#[cfg(not(feature = "paging"))]
+#[path = "no_intrusion.rs"]
+mod measure_intrusion;
+#[cfg(feature = "paging")]
 mod measure_intrusion;
 mod overheads;
 mod predict;
-mod predict_hosts;
 mod record;
+mod record_end;
 mod regions;
 mod report;
 mod run;
 mod runtime_path;
 mod scan;
 mod share;
-mod sharing;
 mod study;
 mod study_end;
-mod study_hosts;
 mod study_ranks;
 mod traces;
 mod versus;
@@ -56,27 +59,23 @@ pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
         Command::Regions(plan) => regions::regions(&plan, console),
         Command::Advise(plan) => advise::advise_on(&plan, console),
         Command::Predict(plan) => predict::predict(&plan, console),
-        Command::Simulate(plan) => fathomp_cluster_commands::simulate(&plan, console),
         Command::Scan(plan) => scan::scan(&plan, console),
-        Command::Skyline(plan) => paging::skyline(&plan, console),
         Command::Report(plan) => report::report(&plan, console),
         Command::Bench(plan) => bench::bench(&plan, console),
         Command::Doctor => doctor::doctor(console),
         Command::Run(plan) => run::run(&plan, console),
         Command::Share(plan) => share::share(&plan, console),
-        Command::Sharing(plan) => sharing::sharing(&plan, console),
         Command::Record(plan) => record::record(&plan, console),
-        Command::Collect(plan) => paging::collect(&plan, console),
         Command::Calibrate(plan) => calibrate::calibrate(&plan, console),
         Command::Workload(plan) => workload::workload(&plan, console),
         Command::Completions(plan) => completions::completions(plan, console),
         Command::Man(plan) => man::man(&plan, console),
-        Command::HostAgent(plan) => host_agent::host_agent(plan),
         Command::ProgramGuard => {
             launch::guard();
             Ok(0)
         }
-        Command::WireFloor(plan) => crate::hosts::wire_floor(&plan, console),
         Command::RuntimePath => runtime_path::runtime_path(console),
+        Command::Cluster(command) => cluster::carry_out(&command, console),
+        Command::Paging(command) => paging::carry_out(&command, console),
     }
 }

@@ -1,11 +1,10 @@
 //! `fathomp predict`: time and speedup at other numbers of threads, and on
 //! clusters.
 
-use super::forecast;
+use super::cluster;
 use crate::args::{Fractions, Predict, Sdp, SdpModel};
 use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
-use crate::hosts::Across;
 use crate::load::{self, Target};
 use fathomp_diagnosis::{Diagnosis, Soundness};
 use fathomp_predict::counts::Counted;
@@ -21,12 +20,8 @@ pub(super) fn predict(plan: &Predict, console: Console) -> Outcome {
         return super::evaluate::evaluate_on(plan, console);
     }
     let at = plan.at.clone().map(|list| list.0).unwrap_or_default();
-    if let Some(across) = Across::of(&plan.on)? {
-        return answer(
-            &super::predict_hosts::validate(plan, &across, console)?,
-            console,
-            None,
-        );
+    if let Some(validated) = cluster::validate_on_hosts(plan, console)? {
+        return answer(&validated, console, None);
     }
     if plan.validate {
         return answer(&beside_observed(plan)?, console, None);
@@ -52,15 +47,14 @@ pub(super) fn predict(plan: &Predict, console: Console) -> Outcome {
 }
 
 /// On a cluster, by replaying accesses where they were recorded, else by a published model.
-fn on_cluster(plan: &Predict, cluster: &Path, at: Vec<u32>, console: Console) -> Outcome {
-    let cluster = Cluster::find(cluster)?;
-    let accesses = forecast::with_accesses(plan);
-    if !accesses.is_empty() {
-        return forecast::forecast(plan, &accesses, &cluster, console);
+fn on_cluster(plan: &Predict, name: &Path, at: Vec<u32>, console: Console) -> Outcome {
+    let prices = Cluster::find(name)?;
+    if let Some(code) = cluster::forecast(plan, &prices, console)? {
+        return Ok(code);
     }
     let model = plan.sdp.model.unwrap_or(SdpModel::SdpCrit);
-    let answered = answer(&by_published(plan, &cluster, model, at)?, console, None);
-    if plan.sdp.model.is_none() {
+    let answered = answer(&by_published(plan, &prices, model, at)?, console, None);
+    if plan.sdp.model.is_none() && cluster::CAN_REPLAY {
         console.say(
             "this is the published critical-path model: what was recorded by `fathomp record --nodes N --accesses` is replayed instead, which also knows what nodes wait for each other",
         );

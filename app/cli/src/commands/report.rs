@@ -184,7 +184,7 @@ fn with_paging(
                     recording.display()
                 ));
             } else if is_there {
-                shown = Some(paging::facts(&recording)?);
+                shown = paging::facts(&recording)?;
             }
             if !is_there || load::has_regions(&recording) {
                 recordings.push(recording);

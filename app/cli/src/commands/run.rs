@@ -1,14 +1,14 @@
 //! `fathomp run`: a program on our runtime, and nothing else.
 
+use super::cluster;
 use crate::args::Run;
 use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
-use crate::hosts::{self, Gathered};
-use crate::launch::{Ended, Launch, Stderr, Stdin, Stdout, library, plan};
+use crate::launch::{Ended, Launch, RanElsewhere, Stderr, Stdin, Stdout, library, plan};
 use crate::program;
 use crate::progress::slowly;
+use crate::ranks;
 use crate::teams::{Chosen, Decided};
-use fathomp_launch::Protocol;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -21,35 +21,21 @@ struct Answer {
 }
 
 pub(super) fn run(plan: &Run, console: Console) -> Outcome {
-    let several = plan.cluster.nodes > 1 || plan.on.are_asked_for();
-    let home = several && plan.cluster.dsm == Protocol::Home;
-    if plan.check_races && !home {
-        return Err(Failure::new(
-            "--check-races compares what nodes of the home-based protocol change: give --nodes 2 or more, --hosts or --transport, and --dsm home, or leave it out",
-        )
-        .with_code(exit::USAGE));
-    }
-    let participants = match hosts::gather(&plan.on, &plan.program.command, plan.cluster.nodes)? {
-        Gathered::Member(code) => return Ok(code),
-        Gathered::Participants(participants) => Some(participants),
-        Gathered::Alone => None,
-    };
-    let program = program::examine(&plan.program.command)?;
-    if let Some(participants) = participants {
-        let hosts::Answer { exit_code, wall_ns } =
-            hosts::run(plan, &program, participants, console)?;
-        let answer = Answer {
-            exit_code,
-            wall_ns,
-            teams: None,
-        };
-        if console.json {
+    if let Some(RanElsewhere { exit_code, wall_ns }) = cluster::run(plan, console)? {
+        if let Some(wall_ns) = wall_ns.filter(|_| console.json) {
+            let answer = Answer {
+                exit_code,
+                wall_ns,
+                teams: None,
+            };
             console.result("fathomp.run", &answer, String::new)?;
         }
         return Ok(exit_code);
     }
-    hosts::tell_of_others(&program, console);
-    if let Some(warning) = program.on_nodes(plan.cluster.nodes)? {
+    let program = program::examine(&plan.program.command)?;
+    ranks::tell_of_others(&program, console);
+    let nodes = plan.nodes.cluster().map_or(1, |cluster| cluster.nodes);
+    if let Some(warning) = program.on_nodes(nodes)? {
         console.warn(warning);
     }
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
@@ -60,7 +46,7 @@ pub(super) fn run(plan: &Run, console: Console) -> Outcome {
     }
     let teams = Decided::prepare(&plan.teams, &program, console).map_err(launcher)?;
     let ended = start_and_wait(plan, &program, teams.as_ref(), console).map_err(launcher)?;
-    if let Some(sentence) = ended.of_nodes(plan.cluster.nodes) {
+    if let Some(sentence) = ended.of_nodes(nodes) {
         complain("", &sentence);
     }
     let answer = Answer {
@@ -81,17 +67,15 @@ fn start_and_wait(
     console: Console,
 ) -> Result<Ended, Failure> {
     let unpacked = fathomp_runtime::unpack()?;
-    let mut told = plan(asked.threads, asked.cluster);
+    let cluster = asked.nodes.cluster();
+    let mut told = plan(asked.threads, cluster);
     if let Some(teams) = teams {
         teams.tell(&mut told);
-    }
-    if let Some(cluster) = &mut told.cluster {
-        cluster.races = asked.check_races;
     }
     let launch = Launch {
         program,
         tap: None,
-        library: Some(library(&unpacked, asked.cluster)),
+        library: Some(library(&unpacked, cluster)),
         plan: told,
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(console),

@@ -1,11 +1,11 @@
 //! `fathomp study`: calibrate, record at several thread counts, predict,
 //! report.
 
+use super::cluster;
 use super::study_end::{tell, words, write};
 use crate::args::{RuntimeArg, Study as Plan, ThreadList};
 use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
-use crate::hosts::Across;
 use crate::launch::Stdin;
 use crate::load::Target;
 use crate::program::{self, Program};
@@ -31,9 +31,10 @@ pub(super) fn study(plan: &Plan, console: Console) -> Outcome {
             plan, ranks, &program, console,
         ));
     }
-    as_launcher(match Across::of(&plan.on)? {
-        Some(across) => super::study_hosts::on_hosts(plan, &program, &across, console),
-        None => carry_out(plan, &program, console),
+    as_launcher(match cluster::study(plan, &program, console) {
+        Ok(None) => carry_out(plan, &program, console),
+        Ok(Some(code)) => Ok(code),
+        Err(failure) => Err(failure),
     })
 }
 
@@ -142,13 +143,9 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
     if samples.is_some() {
         verdict = seen.conclude(verdict.soundness);
     }
-    let sharing = match job.look_seconds(&runs_made, &verdict.diagnosis) {
-        Some(seconds) => {
-            progress.at(rehearsed + 1, "looking for cache lines that threads share");
-            job.look_for_sharing(&mut study, seconds)?
-        }
-        None => None,
-    };
+    let step = rehearsed + 1;
+    let sharing =
+        cluster::look_for_sharing(&job, &mut study, (&runs_made, step), &verdict.diagnosis)?;
     let seen = Input {
         sharing: sharing.as_ref(),
         ..seen

@@ -2,7 +2,8 @@
 //! user's program would.
 
 use super::Participants;
-use crate::args::{Cluster, OnHosts, ThreadCount};
+use crate::args::ThreadCount;
+use crate::args::cluster::{Cluster, OnHosts};
 use crate::failure::{Failure, exit};
 use crate::launch::told_alone;
 use crate::program::Program;

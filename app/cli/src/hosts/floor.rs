@@ -4,7 +4,7 @@
 
 use super::Participants;
 use super::launch::{Whole, code, start_job};
-use crate::args::WireFloor;
+use crate::args::cluster::WireFloor;
 use crate::console::{Console, complain, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::program::Program;

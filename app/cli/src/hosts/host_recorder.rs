@@ -11,7 +11,6 @@ use crate::launch;
 use crate::paging::{self, Session};
 use crate::recording::drain::{self, Drain, Drained};
 use fathomp_hosts::{Begun, Job, Sidecar, Tell};
-use fathomp_paging::{PagingMeta, stream};
 use fathomp_trace::live;
 use fathomp_trace::model::Machine;
 use nix::sys::resource::Resource;
@@ -76,7 +75,7 @@ impl Kind {
     fn directory(self, spool: &Path) -> PathBuf {
         spool.join(match self {
             Self::Regions => "processes",
-            Self::Paging => fathomp_paging::DIRECTORY,
+            Self::Paging => paging::DIRECTORY,
             Self::Accesses => "accesses",
         })
     }
@@ -87,7 +86,7 @@ impl Kind {
         let stem = path.file_stem()?.to_str()?;
         match self {
             Self::Regions => Some(stem),
-            Self::Paging => is(stream::EXTENSION).then_some(stem),
+            Self::Paging => is(paging::EXTENSION).then_some(stem),
             Self::Accesses => is("part").then_some(stem)?.strip_prefix("accesses."),
         }
     }
@@ -109,13 +108,16 @@ pub(super) enum Told {
     /// of it will come.
     Paging(Vec<u8>),
     /// There will be no more.
-    End {
-        machine: Box<Machine>,
-        records: u64,
-        processes: u64,
-        runtimes: Vec<PathBuf>,
-        problems: Vec<String>,
-    },
+    End(End),
+}
+
+/// What an agent tells last.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct End {
+    pub(super) machine: Box<Machine>,
+    pub(super) records: u64,
+    pub(super) runtimes: Vec<PathBuf>,
+    pub(super) problems: Vec<String>,
 }
 
 /// Begins it, if the launcher asks for it.
@@ -266,9 +268,10 @@ impl Work {
         let paging = session.map(|(session, most)| session.finish_part(most));
         let Drained {
             records,
-            processes,
             runtimes,
             mut problems,
+            // Processes tell themselves whether they found the recorder.
+            processes: _,
             // Other runtimes are watched on one machine only.
             observed: _,
         } = self.drain.finish();
@@ -280,14 +283,13 @@ impl Work {
         }
         // What is left there was not understood, and was told.
         let _ = live::remove(&self.rings);
-        let end = Told::End {
+        let end = End {
             machine: Box::new(host::machine()),
             records,
-            processes,
             runtimes: runtimes.into_iter().collect(),
             problems,
         };
-        say(&self.tell, &end);
+        say(&self.tell, &Told::End(end));
     }
 }
 
@@ -335,7 +337,7 @@ fn pass_file_on(path: &Path, at: &mut u64, tell: impl Fn(u64, Vec<u8>)) {
     }
 }
 
-fn say_circumstances(tell: &Tell, circumstances: &PagingMeta) {
+fn say_circumstances(tell: &Tell, circumstances: &impl Serialize) {
     // Numbers and words can always be written so.
     if let Ok(json) = serde_json::to_vec(circumstances) {
         say(tell, &Told::Paging(json));

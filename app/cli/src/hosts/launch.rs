@@ -3,18 +3,19 @@
 use super::agent::setup;
 use super::participants::Participants;
 use super::version;
-use crate::args::{Cluster, OnHosts, Run, ThreadCount};
+use crate::args::cluster::{Cluster, OnHosts};
+use crate::args::{Run, ThreadCount};
 use crate::console::{Console, complain};
 use crate::failure::{Failure, exit};
-use crate::launch::{library, passed_signals, plan};
+use crate::launch::{RanElsewhere, library, plan};
 use crate::program::Program;
-use fathomp_hosts::ranks::is_of_one_rank;
+use fathomp_console::launch::passed_signals;
 use fathomp_hosts::{
     Bytes, Caller, Ended, FAN_OUT, HANDOVER_DESCRIPTOR, Job, Options, SSH, digest, file_mask,
     soft_limits,
 };
 use fathomp_launch::names::HOST;
-use fathomp_launch::{Plan, Recorder, Watch, of_this_process};
+use fathomp_launch::{Plan, Recorder, Watch, is_of_one_rank, of_this_process};
 use fathomp_runtime::{Unpacked, candidates};
 use fathomp_types::Ending;
 use fathomp_types::text::one_line;
@@ -28,12 +29,6 @@ use std::time::Duration;
 /// The exit code of a program whose nodes have failed.
 const RUN_FAILED: u8 = 70;
 
-/// What came of it.
-pub(crate) struct Answer {
-    pub(crate) exit_code: u8,
-    pub(crate) wall_ns: u64,
-}
-
 /// What is to run on which hosts.
 pub(super) struct Asked<'a> {
     pub(super) on: &'a OnHosts,
@@ -45,8 +40,8 @@ pub(super) struct Asked<'a> {
     pub(super) check_races: bool,
     /// For the recorder in the program, and for agents.
     pub(super) recorder: Option<Recorder>,
-    /// Where the program's tap meets its collector, if paging is recorded.
-    pub(super) taps: Option<PathBuf>,
+    /// The tap, and where it meets its collector, if paging is recorded.
+    pub(super) taps: Option<(PathBuf, PathBuf)>,
     /// What nodes note of accesses.
     pub(super) watch: Option<Watch>,
     /// What the program's runtime is to note of loops.
@@ -60,17 +55,17 @@ pub(crate) fn run(
     program: &Program,
     participants: Participants,
     console: Console,
-) -> Result<Answer, Failure> {
+) -> Result<RanElsewhere, Failure> {
     let asked = Asked {
-        on: &asked.on,
+        on: &asked.nodes.nodes.on,
         program,
         cluster: Cluster {
             nodes: participants.hosts.nodes(),
-            ..asked.cluster
+            ..asked.nodes.nodes.cluster
         },
         participants,
         threads: asked.threads,
-        check_races: asked.check_races,
+        check_races: asked.nodes.check_races,
         recorder: None,
         taps: None,
         watch: None,
@@ -81,9 +76,9 @@ pub(crate) fn run(
         .map_err(|error| Failure::from(error).with_code(exit::LAUNCHER))?;
     let say = |sentence: &str| complain("", &one_line(sentence));
     let ended = start(asked, &unpacked, &say, console)?;
-    Ok(Answer {
+    Ok(RanElsewhere {
         exit_code: code(&ended),
-        wall_ns: u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX),
+        wall_ns: Some(u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX)),
     })
 }
 
@@ -99,15 +94,15 @@ pub(super) fn start(
         console.warn(warning);
     }
     // The tap stands in front of all others.
-    let tap = asked.taps.is_some().then(|| unpacked.tap.clone());
-    let library = library(unpacked, cluster).to_owned();
+    let (tap, meeting) = asked.taps.unzip();
+    let library = library(unpacked, cluster.asked()).to_owned();
     let mut told = Plan {
         preload: tap.into_iter().chain([library]).collect(),
         recorder: asked.recorder,
-        paging: asked.taps,
+        paging: meeting,
         watch: asked.watch,
         trips: asked.trips,
-        ..plan(asked.threads, cluster)
+        ..plan(asked.threads, cluster.asked())
     };
     if let Some(cluster) = &mut told.cluster {
         cluster.races = asked.check_races;

@@ -13,8 +13,8 @@ mod record;
 pub(crate) use across::Across;
 pub(crate) use agent::serve;
 pub(crate) use floor::wire_floor;
-pub(crate) use launch::{Answer, run};
-pub(crate) use participants::{Gathered, Participants, gather, is_said_by_first, tell_of_others};
+pub(crate) use launch::run;
+pub(crate) use participants::{Gathered, Participants, gather};
 pub(crate) use record::record;
 
 /// What agents and their launcher have to have in common: the same protocol between them, and

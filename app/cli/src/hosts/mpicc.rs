@@ -1,7 +1,7 @@
 //! The library by which agents use MPI, built by the user's own compiler for it.
 
 use crate::failure::Failure;
-use fathomp_hosts::ranks::Starter;
+use fathomp_launch::Starter;
 use fathomp_launch::names::MPICC;
 use fathomp_sys::mpi::SOURCE;
 use fathomp_toolchain::{Compiler, CompilerError, File, Recipe, build};

@@ -2,15 +2,13 @@
 
 use super::agent::setup;
 use super::{mpicc, version};
-use crate::args::{OnHosts, Transport};
-use crate::console::{Console, complain, wait_until_heard};
+use crate::args::cluster::{OnHosts, Transport};
+use crate::console::{complain, wait_until_heard};
 use crate::failure::{Failure, exit};
-use crate::launch::passed_signals;
-use crate::program::Program;
-use fathomp_hosts::ranks::{
-    First, FoundBy, MeetError, Member, Met, Started, Starter, Way, end_all, meet,
-};
+use fathomp_console::launch::passed_signals;
+use fathomp_hosts::ranks::{First, FoundBy, MeetError, Member, Met, Way, end_all, meet};
 use fathomp_hosts::{Attended, Hosts, attend};
+use fathomp_launch::{Started, Starter};
 use fathomp_types::text::one_line;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -170,25 +168,5 @@ fn serve(member: Member, rank: u32) -> Result<u8, Failure> {
             Ok(exit::LAUNCHER)
         }
         Attended::Forsaken | Attended::NotBegun => Ok(exit::LAUNCHER),
-    }
-}
-
-/// Whether this process is one of several that find the same wrong in their command, and not the
-/// one that says so.
-pub(crate) fn is_said_by_first(failure: &Failure) -> bool {
-    failure.code == exit::USAGE
-        && Started::of_this_process().is_some_and(|started| started.rank > 0)
-}
-
-/// Says, once, that a program runs several times though it may have been meant to run once.
-pub(crate) fn tell_of_others(program: &Program, console: Console) {
-    let Some(started) = Started::of_this_process() else {
-        return;
-    };
-    let Started { by, rank, size, .. } = started;
-    if rank == 0 && size > 1 && !program.may_use_mpi() {
-        console.warn(format!(
-            "{by} has started this {size} times, and each runs the program by itself: to have them run it together, give --transport tcp or --transport mpi"
-        ));
     }
 }

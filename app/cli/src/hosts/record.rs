@@ -5,25 +5,26 @@ use super::gathered::Gathered;
 use super::host_recorder::{ACCESSES, Asked as AskedSidecar, PLAN, RINGS, TAPS};
 use super::launch::{Asked, code, start};
 use super::participants::Participants;
-use crate::args::{Cluster, Record, ThreadCount};
+use crate::args::cluster::Cluster;
+use crate::args::{Record, ThreadCount};
 use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::launch::{Stderr, Stdin, Stdout, library, survive_file_limits};
 use crate::output;
-use crate::paging;
+use crate::paging::{self, OfHosts};
 use crate::plan;
 use crate::program::Program;
-use crate::recording::{
-    Destination, Request, Streams, Subject, Teams, accesses, circumstances, watch,
-};
+use crate::recording::{Destination, Request, Streams, Subject, Teams, circumstances, watch};
+use fathomp_cluster_commands::accesses;
 use fathomp_hosts::{Bytes, Ended, HostClock, Hosts, Reading};
-use fathomp_launch::{Recorder, Watch};
+use fathomp_launch::{Plan, Recorder, Watch};
 use fathomp_trace::model::{Meta, RunHost};
 use fathomp_trace::reader::REGIONS_FILE;
 use fathomp_trace::writer::{self, Existing};
 use fathomp_types::ClockReading;
 use fathomp_types::Ending;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ pub(crate) fn record(
     survive_file_limits();
     let cluster = Cluster {
         nodes: participants.hosts.nodes(),
-        ..asked.cluster
+        ..asked.nodes.nodes.cluster
     };
     let launcher = |failure: Failure| failure.with_code(exit::LAUNCHER);
     let unpacked = fathomp_runtime::unpack().map_err(|error| launcher(error.into()))?;
@@ -72,7 +73,7 @@ pub(crate) fn record(
     let meta = circumstances(&Request {
         teams: Teams {
             threads,
-            cluster,
+            cluster: cluster.asked(),
             ..Teams::default()
         },
         ..Request::new(subject, destination, streams)
@@ -84,13 +85,14 @@ pub(crate) fn record(
     let writer = writer::create(directory, &meta, existing);
     let mut writer = writer.map_err(|error| launcher(error.into()))?;
     let names: Vec<String> = meta.hosts.iter().map(|host| host.name.clone()).collect();
-    let gathered = Gathered::begin(directory, (&names, cluster.nodes));
+    let gathered = Gathered::begin(directory, (names.len(), cluster.nodes));
     let gathered = gathered.map_err(launcher)?;
     let gathered = match &paging {
         None => gathered,
         Some(plan) => {
-            let circumstances = plan.circumstances(asked.max_size.0, names.clone());
-            gathered.with_paging(circumstances).map_err(launcher)?
+            let asked = (plan, asked.max_size.0);
+            let begun = OfHosts::gather(directory, asked, &names);
+            gathered.with_paging(begun.map_err(launcher)?)
         }
     };
     let planned = plan::plan(program);
@@ -98,25 +100,30 @@ pub(crate) fn record(
         let json = regions.to_json()?;
         output::write_file(&directory.join(REGIONS_FILE), json.as_bytes())?;
     }
+    let mut told = Plan::default();
+    planned.tell(&mut told);
     let sidecar = AskedSidecar {
         limit_bytes: asked.max_size.0,
-        library: library(&unpacked, cluster).to_owned(),
-        plan: planned.bytes(),
+        library: library(&unpacked, cluster.asked()).to_owned(),
+        plan: told.trips.and_then(|file| fs::read(file).ok()),
         paging,
-        accesses: asked.accesses,
+        accesses: asked.nodes.accesses,
     };
     let job = Asked {
-        on: &asked.on,
+        on: &asked.nodes.nodes.on,
         program,
         participants,
         cluster,
         threads,
         check_races: false,
         recorder: Some(Recorder::new(RINGS.into())),
-        taps: sidecar.paging.is_some().then(|| TAPS.into()),
-        watch: asked.accesses.then(|| Watch::Accesses {
+        taps: sidecar
+            .paging
+            .as_ref()
+            .map(|plan| (plan.tap(&unpacked).to_owned(), TAPS.into())),
+        watch: asked.nodes.accesses.then(|| Watch::Accesses {
             directory: ACCESSES.into(),
-            lines: asked.lines,
+            lines: asked.nodes.lines,
         }),
         trips: sidecar.plan.is_some().then(|| PLAN.into()),
         sidecar: Some(Bytes(serde_json::to_vec(&sidecar)?)),
@@ -144,7 +151,7 @@ pub(crate) fn record(
         None
     });
     problems.extend(paged.iter().flat_map(|paged| paged.problems.clone()));
-    if asked.accesses {
+    if asked.nodes.accesses {
         problems.extend(accesses::join(directory, cluster.nodes)?);
     }
     writer.update(|meta| {

@@ -86,11 +86,6 @@ pub(crate) fn keep(program: &Program) {
 }
 
 impl Planned {
-    /// The plan, if there is one.
-    pub(crate) fn bytes(&self) -> Option<Vec<u8>> {
-        std::fs::read(self.file.as_ref()?.path()).ok()
-    }
-
     /// Names the plan to the runtime, if there is one.
     pub(crate) fn tell(&self, plan: &mut fathomp_launch::Plan) {
         if let Some(file) = &self.file {

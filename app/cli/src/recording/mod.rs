@@ -1,14 +1,13 @@
 //! One recorded run of a program: the launcher, with a drain beside it.
 
-pub(crate) mod accesses;
 pub(crate) mod drain;
 mod empty_recording;
 pub(crate) mod rank;
-mod request;
+pub(crate) mod request;
 pub(crate) mod watch;
 
 pub(crate) use fathomp_console::launch::Streams;
-pub(crate) use request::{Conditions, Destination, Extras, Request, Subject, Teams, needs_runtime};
+pub(crate) use request::{Accesses, Conditions, Destination, Extras, Request, Subject, Teams};
 
 use crate::args::ThreadCount;
 use crate::failure::Failure;
@@ -149,7 +148,10 @@ impl<'a> Prepared<'a> {
         let request = self.request;
         let mut plan = asked(request);
         plan.recorder = Some(fathomp_launch::Recorder::new(self.live.0.clone()));
-        plan.watch = accesses::watch(request)?;
+        plan.watch = match request.extras.accesses {
+            Some(accesses) => Some(accesses.watch(request.destination.directory)?),
+            None => None,
+        };
         plan.paging = self.session.as_ref().map(Session::live);
         match request.subject.runtime {
             // What regions depend on is noted by our runtime alone.
@@ -178,7 +180,7 @@ impl<'a> Prepared<'a> {
     fn run_to_end(mut self) -> Result<Ran<'a>, Failure> {
         let request = self.request;
         let unpacked = request.subject.unpacked;
-        let tap = self.session.as_ref().map(|_| unpacked.tap.as_path());
+        let tap = request.extras.paging.map(|plan| plan.tap(unpacked));
         let launch = launch_of(request, tap, self.plan()?);
         let library = launch::library(unpacked, request.teams.cluster);
         let paced = paced(request);
@@ -276,9 +278,9 @@ impl Ran<'_> {
             };
             problems.extend(silence.explain());
         }
-        if request.extras.accesses.is_some() {
-            let (directory, nodes) = (request.destination.directory, request.teams.cluster.nodes);
-            problems.extend(accesses::join(directory, nodes)?);
+        if let Some(accesses) = request.extras.accesses {
+            let directory = request.destination.directory;
+            problems.extend((accesses.join)(directory, request.teams.nodes())?);
         }
         let page_ins = measured.page_ins;
         writer.update(|meta| measured.note(meta))?;
@@ -317,7 +319,7 @@ impl Measured {
 /// in one process.
 fn paced(request: &Request<'_>) -> Option<host::pace::Paced> {
     let span = request.conditions.pace;
-    let span = span.filter(|_| request.teams.cluster.nodes <= 1)?;
+    let span = span.filter(|_| request.teams.cluster.is_none())?;
     let threads = request.teams.threads.map(|ThreadCount(count)| count);
     host::pace::before(threads, span)
 }
@@ -372,7 +374,7 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
         true => Some(request.destination.directory.into()),
         false => environment.get(name).cloned(),
     })?;
-    let cluster = told.cluster.filter(|_| request.teams.cluster.nodes > 1);
+    let cluster = told.cluster.filter(|_| request.teams.cluster.is_some());
     let text = |(name, value): (String, OsString)| (name, value.to_string_lossy().into_owned());
     let environment = environment.into_iter().map(text).collect();
     Ok(Meta {
@@ -392,7 +394,7 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
             .runtime
             .map(|runtime| runtime.asked.to_string()),
         threads: request.teams.threads.map(|ThreadCount(count)| count),
-        nodes: request.teams.cluster.nodes.into(),
+        nodes: request.teams.nodes().into(),
         sharing: cluster.as_ref().map(sharing),
         rehearsal: request.conditions.rehearsal,
         started_unix_ns: SystemTime::now()

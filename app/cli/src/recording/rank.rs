@@ -2,7 +2,7 @@
 //! rank that cannot be recorded runs all the same, since the others wait for it in MPI.
 
 use crate::failure::Failure;
-use fathomp_hosts::ranks::Started;
+use fathomp_launch::Started;
 use fathomp_trace::writer::META;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,13 @@
 //! What to record, where to, and under which conditions.
 
-use super::accesses;
-use crate::args::{Cluster, ThreadCount};
+use crate::args::ThreadCount;
+use crate::failure::Failure;
 use crate::paging;
 use crate::program::Program;
 use crate::runtimes::Watched;
 use crate::teams::Decided;
 use fathomp_console::launch::Streams;
-use fathomp_launch::OpenMp;
+use fathomp_launch::{Cluster, OpenMp, Watch};
 use fathomp_runtime::Unpacked;
 use fathomp_trace::writer::Existing;
 use std::path::Path;
@@ -81,11 +81,12 @@ impl<'a> Destination<'a> {
 }
 
 /// How many threads there are, and where.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Teams<'a> {
     /// Threads per node.
     pub(crate) threads: Option<ThreadCount>,
-    pub(crate) cluster: Cluster,
+    /// The nodes, if they are several.
+    pub(crate) cluster: Option<Cluster>,
     /// How teams are decided, if the program and the environment do not do it alone.
     pub(crate) decided: Option<&'a Decided>,
     /// What OpenMP's variables are set to beside the number of threads.
@@ -100,24 +101,40 @@ impl Teams<'_> {
             ..Self::default()
         }
     }
-}
 
-impl Default for Teams<'_> {
-    fn default() -> Self {
-        Self {
-            threads: None,
-            cluster: Cluster::ONE,
-            decided: None,
-            openmp: OpenMp::default(),
-        }
+    /// How many nodes there are.
+    pub(crate) fn nodes(&self) -> u16 {
+        self.cluster.map_or(1, |cluster| cluster.nodes)
     }
 }
 
 /// Optional recordings: accesses to memory, and paging.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extras<'a> {
-    pub(crate) accesses: Option<accesses::Of>,
+    pub(crate) accesses: Option<Accesses>,
     pub(crate) paging: Option<&'a paging::Plan>,
+}
+
+/// What nodes are to note of their accesses to memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accesses {
+    /// Lines instead of pages.
+    pub(crate) lines: bool,
+    /// Puts the parts of so many nodes together when all have ended; what is wrong with the whole,
+    /// as a sentence.
+    pub(crate) join: fn(&Path, u16) -> Result<Option<String>, Failure>,
+}
+
+impl Accesses {
+    /// What asks the program's nodes for their parts.
+    pub(super) fn watch(self, recording: &Path) -> Result<Watch, Failure> {
+        let directory = std::path::absolute(recording)
+            .map_err(|error| Failure::unwritable(recording, &error))?;
+        Ok(Watch::Accesses {
+            directory,
+            lines: self.lines,
+        })
+    }
 }
 
 /// What bounds the run, and what is known of it beforehand.
@@ -141,7 +158,7 @@ pub(crate) struct Conditions<'a> {
 pub(crate) fn needs_runtime(
     program: &Program,
     threads: Option<ThreadCount>,
-    cluster: Cluster,
+    cluster: Option<Cluster>,
 ) -> bool {
-    cluster.nodes > 1 || threads.is_some() || program.may_use_openmp()
+    cluster.is_some() || threads.is_some() || program.may_use_openmp()
 }

@@ -1,12 +1,10 @@
-//! The runs of a study: those with each number of threads, a rehearsal with more of
-//! them, and one on nodes that looks for shared cache lines.
+//! The runs of a study: those with each number of threads, and a rehearsal with more of them.
 
 use super::team::Team;
-use super::{SAMPLES, SHARING, Study, whereabouts};
-use crate::args::{Cluster, Study as Plan, ThreadCount};
+use super::{SAMPLES, Study, whereabouts};
+use crate::args::{Study as Plan, ThreadCount};
 use crate::console::Console;
 use crate::failure::{Failure, exit};
-use crate::hosts::Across;
 use crate::launch::{self, Ended, Launch, Printed, Repeatable, Stderr, Stdout};
 use crate::program::Program;
 use crate::progress::Progress;
@@ -15,12 +13,9 @@ use crate::runtimes::Watched;
 use crate::{compare, host, load, output};
 use fathomp_analysis::Analysis;
 use fathomp_analysis::samples::Samples;
-use fathomp_cluster_commands::args::{LIMIT_S, nodes_for};
-use fathomp_cluster_commands::sharing;
 use fathomp_diagnosis::{Diagnosis, Kind};
 use fathomp_predict::machine::Machine;
 use fathomp_runtime::Unpacked;
-use fathomp_shared_lines::Findings;
 use fathomp_trace::model::Output;
 use fathomp_trace::writer;
 use fathomp_types::Ending::Signalled;
@@ -49,16 +44,18 @@ const GAINING: f64 = 1.2;
 const MORE: u32 = 2;
 const MORE_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Time that only a look at shared lines explains must be this part of the whole.
-const UNEXPLAINED_SHARE_MIN: f64 = 0.05;
-/// Other programs that used more of the processors than this kept threads from running at
-/// the same time.
-const DISTURBED: f64 = 0.25;
-/// A look that nobody asked for takes no longer than this.
-const UNASKED_S: u32 = 20;
+/// What a look of its own would explain must be this part of the whole time.
+pub(crate) const UNEXPLAINED_SHARE_MIN: f64 = 0.05;
 
 /// What sentences about runs without a recording begin with.
 const NOTHING: &str = "Nothing was recorded";
+
+/// Hosts on which a study's programs run.
+pub(crate) trait Elsewhere {
+    /// What is started in the program's place: it records the program on so many nodes, each with
+    /// so many threads, into a directory.
+    fn recorder(&self, program: &Program, size: (u16, u32), directory: &Path) -> Program;
+}
 
 /// What all runs of a study share.
 pub(crate) struct Job<'a> {
@@ -70,7 +67,7 @@ pub(crate) struct Job<'a> {
     pub(crate) runtime: Option<&'a Watched>,
     pub(crate) teams: &'a [Team],
     /// The hosts, if it runs there.
-    pub(crate) across: Option<&'a Across>,
+    pub(crate) across: Option<&'a dyn Elsewhere>,
     pub(crate) progress: &'a Progress,
     pub(crate) stdin: Repeatable,
     pub(crate) machine: Option<&'a Machine>,
@@ -290,65 +287,6 @@ impl Job<'_> {
         Ok((looked.samples, interrupted))
     }
 
-    /// Seconds for which to look at shared cache lines, if that is worthwhile: because it
-    /// was asked for, or because `diagnosis` says that only this tells why computing takes
-    /// longer with more threads. Where other programs kept threads from running at the same
-    /// time, they could not hinder each other: then the program's atomic instructions are
-    /// reason enough.
-    pub(crate) fn look_seconds(&self, runs: &Runs, diagnosis: &Diagnosis) -> Option<u32> {
-        if runs.interrupted.is_some() || runs.failed.is_some() {
-            return None;
-        }
-        if self.plan.sharing {
-            return Some(LIMIT_S);
-        }
-        let open = diagnosis
-            .of_program()
-            .any(|cause| cause.kind.is_untold() && cause.share() >= UNEXPLAINED_SHARE_MIN);
-        let disturbed = runs.analyses.iter().any(|one| {
-            one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal
-        });
-        let worthwhile = open || (disturbed && sharing::has_atomics(&self.program.path));
-        (!self.plan.no_sharing && worthwhile && sharing::check(self.program).is_ok())
-            .then_some(UNASKED_S)
-    }
-
-    /// Runs the program once more, on nodes, and looks which cache lines they share. What
-    /// goes wrong is a note, and the study goes on.
-    pub(crate) fn look_for_sharing(
-        &self,
-        study: &mut Study,
-        limit_s: u32,
-    ) -> Result<Option<Findings>, Failure> {
-        let most = self.teams.iter().map(|team| team.threads());
-        let most = most.max().unwrap_or(2);
-        let looked = sharing::look(&sharing::Request {
-            program: self.program,
-            unpacked: self.unpacked,
-            nodes: nodes_for(ThreadCount(most)),
-            limit_s,
-            machine: self.machine,
-            streams: Streams {
-                stdin: self.stdin.for_run(false),
-                stdout: Stdout::Discard,
-                stderr: Stderr::File(study.path("sharing.stderr")),
-            },
-        });
-        let findings = match looked {
-            Ok(looked) => looked.findings,
-            Err(failure) => {
-                study.index.notes.push(format!(
-                    "Which cache lines threads share is not known: {}.",
-                    failure.sentence
-                ));
-                return Ok(None);
-            }
-        };
-        let text = serde_json::to_string_pretty(&findings)? + "\n";
-        output::write_file(&study.path(SHARING), text.as_bytes())?;
-        Ok(Some(findings))
-    }
-
     /// One run. What a recorder of its own, which runs the program on hosts, has to tell of the
     /// recording is in that.
     fn run(
@@ -369,12 +307,7 @@ impl Job<'_> {
         let Some(across) = self.across else {
             return Err(Failure::new("there are no hosts to run on"));
         };
-        let cluster = Cluster {
-            nodes,
-            dsm: self.plan.dsm,
-            ..Cluster::ONE
-        };
-        let recorder = across.record(self.program, ThreadCount(threads), cluster, directory);
+        let recorder = across.recorder(self.program, (nodes, threads), directory);
         let launch = Launch {
             program: &recorder,
             tap: None,
@@ -548,7 +481,7 @@ impl Job<'_> {
 
     /// One more run, which is not recorded.
     fn again(&self, threads: u32, stdout: Stdout) -> Launch<'_> {
-        let mut plan = launch::plan(Some(ThreadCount(threads)), Cluster::ONE);
+        let mut plan = launch::plan(Some(ThreadCount(threads)), None);
         if let Some(runtime) = self.runtime {
             runtime.tell(&mut plan);
         }
@@ -558,7 +491,7 @@ impl Job<'_> {
             library: self
                 .runtime
                 .is_none()
-                .then(|| launch::library(self.unpacked, Cluster::ONE)),
+                .then(|| launch::library(self.unpacked, None)),
             plan,
             stdin: self.stdin.for_run(false),
             stdout,

@@ -17,7 +17,6 @@
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
 
-pub(crate) mod hosts;
 pub(crate) mod job;
 pub(crate) mod ranks;
 pub(crate) mod runtimes;

@@ -2,7 +2,6 @@
 
 use crate::args::{Study as Plan, ThreadCount, ThreadList};
 use crate::host;
-use crate::hosts::Across;
 
 /// The threads of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +18,17 @@ pub(crate) enum Team {
 }
 
 impl Team {
-    /// Those of the runs of a study, the smallest first. On hosts: one thread, so that there is
+    /// Those of the runs of a study, the smallest first. On hosts with so many nodes: one thread, so that there is
     /// something to compare with, and 1, 2, 4 and so on of the nodes, and all of them.
-    pub(crate) fn all(plan: &Plan, across: Option<&Across>) -> Vec<Self> {
-        let Some(across) = across else {
+    pub(crate) fn all(plan: &Plan, on_hosts: Option<u16>) -> Vec<Self> {
+        let Some(most) = on_hosts else {
             let doubling = || ThreadList::doubling(host::usable_cpus());
             let threads = plan.threads.clone().unwrap_or_else(doubling);
             return threads.0.into_iter().map(Self::Here).collect();
         };
         let list = plan.threads.iter().flat_map(|list| &list.0);
         let threads = list.copied().max().unwrap_or(1);
-        let nodes = ThreadList::doubling(across.nodes().into()).0;
+        let nodes = ThreadList::doubling(most.into()).0;
         let nodes = nodes.into_iter().filter_map(|count| count.try_into().ok());
         let alone = (threads > 1).then_some(Self::Hosts {
             nodes: 1,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// The numbers in the rows of a table of a page.
-fn numbers(page: &str, table: &str) -> Vec<Vec<f64>> {
+pub(crate) fn numbers(page: &str, table: &str) -> Vec<Vec<f64>> {
     let begin = page.find(&format!("id=\"{table}\"")).expect(table);
     let table = &page[begin..];
     let body = &table[..table.find("</table>").expect("an end")];
@@ -19,11 +19,11 @@ fn numbers(page: &str, table: &str) -> Vec<Vec<f64>> {
 }
 
 /// Whether two numbers are the same but for how they are written.
-fn same(one: f64, other: f64) -> bool {
+pub(crate) fn same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
 }
 
-fn page(here: &Path, line: &str) -> String {
+pub(crate) fn page(here: &Path, line: &str) -> String {
     run(here, &format!("report {line} -o page.html")).succeeded();
     fs::read_to_string(here.join("page.html")).unwrap()
 }
@@ -63,44 +63,5 @@ fn a_report_predicts_for_threads_what_predict_does() {
                 "{told:?} {shown:?}"
             );
         }
-    }
-}
-
-#[test]
-fn a_report_predicts_for_nodes_what_predict_does() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
-    for nodes in ["1", "2", "3"] {
-        let mut record = fathomp(here);
-        record.args(["record", "--nodes", nodes, "--threads", "1"]);
-        record.args(["-o", &format!("on-{nodes}"), "--"]);
-        finish(record.arg(two_regions())).succeeded();
-        in_peace(&here.join(format!("on-{nodes}")));
-    }
-    let line = "on-1 on-2 on-3 --cluster gige_amd";
-    let told = run(here, &format!("predict --validate {line} --json"));
-    let told = told.succeeded().json();
-    let rows = told["rows"].as_array().unwrap();
-    let shown = numbers(&page(here, line), "nodes-table");
-    assert_eq!((rows.len(), shown.len()), (2, 2), "{told} {shown:?}");
-    for (row, shown) in rows.iter().zip(shown) {
-        let predictions = row["predictions"].as_array().unwrap();
-        let of = |predictor: &str| {
-            let mut all = predictions.iter();
-            let one = all.find(|one| one["predictor"] == predictor).unwrap();
-            one["speedup"].as_f64().unwrap()
-        };
-        let told = [
-            row["threads"].as_f64().unwrap(),
-            row["speedup_observed"].as_f64().unwrap(),
-            of("critical"),
-            of("aggregate_f1"),
-            of("aggregate_f0"),
-        ];
-        let all = told.iter().zip(&shown);
-        assert!(
-            all.into_iter().all(|(a, b)| same(*a, *b)),
-            "{told:?} {shown:?}"
-        );
     }
 }

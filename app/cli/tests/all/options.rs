@@ -1,8 +1,7 @@
 //! Whatever option is given changes something, or is refused by name: every option that the help
 //! of a command shows, added to each way in which the command answers from files.
 
-use crate::common::{fathomp, finish, in_peace, run, two_regions};
-use crate::simulate::FILE;
+use crate::common::{ACCESSES, fathomp, finish, in_peace, is_built_in, run, two_regions};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -111,7 +110,7 @@ fn each_option_changes_something_or_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     fs::write(here.join("counts.csv"), COUNTS).unwrap();
-    fs::write(here.join("accesses.jsonl"), FILE).unwrap();
+    fs::write(here.join("accesses.jsonl"), ACCESSES).unwrap();
     fs::write(here.join("epcc.txt"), EPCC).unwrap();
     fs::write(here.join("a.c"), SOURCE).unwrap();
     let program = two_regions().display().to_string();
@@ -135,7 +134,7 @@ fn each_option_changes_something_or_is_refused() {
         "report epcc.txt -o new-page",
     ];
     let mut silent = Vec::new();
-    for way in ways {
+    for way in ways.into_iter().filter(|way| is_built_in(way)) {
         let command = way.split(' ').find(|word| !word.starts_with('-')).unwrap();
         let given: Vec<String> = way.split(' ').map(str::to_owned).collect();
         let before = outcome(here, &given);

@@ -89,34 +89,6 @@ fn regions_are_shown_and_exported() {
 }
 
 #[test]
-fn recordings_say_how_nodes_shared_memory() {
-    let directory = tempfile::tempdir().unwrap();
-    let line = format!("--threads 1 -- {}", two_regions().display());
-    let record = |options: &str, network: Option<&str>| {
-        let mut command = fathomp(directory.path());
-        command.args(format!("record --force {options} {line}").split_whitespace());
-        command.envs(network.map(|network| ("FATHOMP_DSM_NET", network)));
-        command.env("FATHOMP_KEY", "secret");
-        finish(&mut command).succeeded();
-        let meta = fs::read(directory.path().join("recording/meta.json")).unwrap();
-        serde_json::from_slice::<serde_json::Value>(&meta).unwrap()
-    };
-    let alone = record("", None);
-    assert!(alone["sharing"].is_null());
-    assert!(alone["environment"]["FATHOMP_KEY"].is_null(), "{alone}");
-    let options = "--nodes 2 --dsm homeless --dsm-plain --fault-detection mprotect --net 20,1000";
-    let expected = serde_json::json!({
-        "protocol": "homeless", "plain": true, "network": "20,1000", "faults": "mprotect",
-    });
-    assert_eq!(record(options, None)["sharing"], expected);
-    // What the user has set without an option counts as well.
-    let sharing = record("--nodes 2", Some("20,1000"))["sharing"].take();
-    assert_eq!(sharing["network"], "20,1000");
-    assert_eq!(sharing["protocol"], "home");
-    assert!(sharing["faults"].is_string());
-}
-
-#[test]
 fn settings_that_make_no_sense_are_said_before_the_program_runs() {
     let directory = tempfile::tempdir().unwrap();
     let line = format!("record -- {}", two_regions().display());

@@ -1,24 +1,10 @@
 //! `fathomp simulate`, and the recording of what it replays.
 
 use crate::common::phases::{FLAGS, PHASES};
-use crate::common::{compile, run};
+use crate::common::{ACCESSES, compile, run};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-
-/// Two threads: one writes four pages, then the other reads them.
-pub(crate) const FILE: &str = r#"{"schema":"fathomp.accesses","version":1,"threads":2,"areas":[{"pages":8,"home":{"at":0}}]}
-{"thread":0}
-{"set":[{"w":[0,4,520]}]}
-{"set":[]}
-{"step":{"set":0,"work_ns":1000000,"end":"barrier"}}
-{"step":{"set":1,"end":"exit"}}
-{"thread":1}
-{"set":[]}
-{"set":[{"r":[0,4]}]}
-{"step":{"set":0,"end":"barrier"}}
-{"step":{"set":1,"work_ns":1000000,"end":"exit"}}
-"#;
 
 fn with_file(text: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -28,7 +14,7 @@ fn with_file(text: &str) -> tempfile::TempDir {
 
 #[test]
 fn a_file_is_replayed_on_each_number_of_nodes() {
-    let directory = with_file(FILE);
+    let directory = with_file(ACCESSES);
     let answer = run(
         directory.path(),
         "--json simulate f.jsonl --net gige_amd --dsm-plain",
@@ -65,7 +51,7 @@ fn predictions_for_clusters_are_those_of_the_replay() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     fs::create_dir(here.join("r")).unwrap();
-    fs::write(here.join("r/accesses.jsonl"), FILE).unwrap();
+    fs::write(here.join("r/accesses.jsonl"), ACCESSES).unwrap();
     let ask = |line: &str| run(here, line).succeeded().json();
     let forecast = ask("--json predict r --cluster gige_amd");
     assert_eq!(forecast["schema"], "fathomp.forecast");
@@ -94,7 +80,7 @@ fn predictions_for_clusters_are_those_of_the_replay() {
 
 #[test]
 fn a_slower_network_and_other_homes_cost_what_they_cost() {
-    let directory = with_file(FILE);
+    let directory = with_file(ACCESSES);
     let time = |options: &str| {
         let line = format!("--json simulate f.jsonl --nodes 2 --dsm-plain {options}");
         let json = run(directory.path(), &line).succeeded().json();
@@ -112,7 +98,7 @@ fn a_slower_network_and_other_homes_cost_what_they_cost() {
 
 #[test]
 fn what_cannot_be_replayed_is_said_in_one_sentence() {
-    let directory = with_file(FILE);
+    let directory = with_file(ACCESSES);
     let refused = |line: &str, code, words: &str| {
         run(directory.path(), line).refused(code, words);
     };
@@ -157,11 +143,19 @@ fn what_cannot_be_replayed_is_said_in_one_sentence() {
             "goes on after its end",
         ),
     ] {
-        assert!(FILE.contains(from), "{from}");
-        fs::write(directory.path().join("f.jsonl"), FILE.replacen(from, to, 1)).unwrap();
+        assert!(ACCESSES.contains(from), "{from}");
+        fs::write(
+            directory.path().join("f.jsonl"),
+            ACCESSES.replacen(from, to, 1),
+        )
+        .unwrap();
         refused("simulate f.jsonl --net gige_amd", 1, words);
     }
-    fs::write(directory.path().join("f.jsonl"), &FILE[..FILE.len() / 2]).unwrap();
+    fs::write(
+        directory.path().join("f.jsonl"),
+        &ACCESSES[..ACCESSES.len() / 2],
+    )
+    .unwrap();
     refused("simulate f.jsonl --net gige_amd", 1, "f.jsonl: ");
 }
 
@@ -461,7 +455,7 @@ fn what_was_accessed_is_kept_however_the_program_ends() {
 
 #[test]
 fn larger_pages_bring_more_at_once() {
-    let directory = with_file(FILE);
+    let directory = with_file(ACCESSES);
     let line = "simulate f.jsonl --nodes 2 --net gige_amd --dsm-plain --page-bytes";
     let answer = run(directory.path(), &format!("--json {line} 16K,4096"));
     let json = answer.succeeded().json();
@@ -519,11 +513,11 @@ fn larger_pages_bring_more_at_once() {
         (0, "4096", 1, "its pages have 0 bytes"),
     ] {
         let header = format!("\"version\":1,\"page_bytes\":{recorded}");
-        let file = FILE.replacen("\"version\":1", &header, 1);
+        let file = ACCESSES.replacen("\"version\":1", &header, 1);
         let directory = with_file(&file.replace("520", "100"));
         run(directory.path(), &format!("{line} {asked}")).refused(code, words);
     }
-    let directory = with_file(FILE);
+    let directory = with_file(ACCESSES);
     let line = "simulate f.jsonl --net gige_amd --granularity --nodes";
     run(directory.path(), &format!("{line} 1")).refused(1, "record on two or more");
     run(directory.path(), &format!("{line} 3"))

@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 const SIGSEGV: i32 = 128 + 11;
 
 /// A command under fathomp, with stacks of 8 MiB and without core dumps.
-fn limited(directory: &Path, command: &str) -> Ended {
+pub(crate) fn limited(directory: &Path, command: &str) -> Ended {
     let line = format!("ulimit -c 0; ulimit -s 8192; exec \"$0\" {command}");
     let mut shell = Command::new("sh");
     shell
@@ -130,7 +130,7 @@ fn sentence(ended: &Ended) -> &str {
     sentence
 }
 
-fn build(options: &[&str]) -> tempfile::TempDir {
+pub(crate) fn build(options: &[&str]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let options = [&["-fopenmp", "-pthread"], options].concat();
     compile(directory.path(), "crash", CRASH, &options);
@@ -280,39 +280,4 @@ fn recordings_know_it() {
     run(directory.path(), "record --force -- ./crash x initial").succeeded();
     let json = run(directory.path(), "--json regions recording").json();
     assert!(json["program"]["stack_overflow"].is_null(), "{json}");
-}
-
-#[test]
-fn stacks_of_nodes_are_told_from_other_memory() {
-    let directory = build(&[]);
-    for scheme in common::fault_schemes() {
-        let on_nodes = |arguments: &str| {
-            let line = format!(
-                "run --nodes 2 --threads 1 --fault-detection {scheme} -- ./crash {arguments}"
-            );
-            limited(directory.path(), &line)
-        };
-        for (place, words) in [
-            (
-                "initial",
-                "the initial thread, ran out of stack: recursion without end",
-            ),
-            (
-                "worker",
-                "OpenMP thread 1 ran out of stack: recursion without end",
-            ),
-        ] {
-            let ended = on_nodes(&format!("recursion {place}"));
-            assert_ne!(ended.in_words().code, Some(0), "{scheme} {ended:?}");
-            assert_eq!(ended.stderr.matches(words).count(), 1, "{scheme} {ended:?}");
-        }
-        for place in ["initial", "worker"] {
-            let ended = on_nodes(&format!("null {place}"));
-            assert_ne!(ended.in_words().code, Some(0), "{scheme} {ended:?}");
-            assert!(
-                !ended.stderr.contains("ran out of stack"),
-                "{scheme} {ended:?}"
-            );
-        }
-    }
 }

@@ -33,7 +33,12 @@ fn record(directory: &Path, options: &str, program: &str) -> Ended {
     run(directory, &line)
 }
 
-fn totals(directory: &Path, source: &str, options: &[&str], recorder: &str) -> Vec<Option<u64>> {
+pub(crate) fn totals(
+    directory: &Path,
+    source: &str,
+    options: &[&str],
+    recorder: &str,
+) -> Vec<Option<u64>> {
     compile(directory, "program", source, options);
     record(directory, recorder, "./program").succeeded();
     let all = executions(directory, "recording");
@@ -183,19 +188,8 @@ fn regions_are_known_by_whatever_way_they_begin() {
     assert_eq!(found, [111, 200, 201, 333, 444]);
 }
 
-#[test]
-fn it_is_so_on_nodes() {
-    let place = tempfile::tempdir().unwrap();
-    let directory = place.path();
-    let found = totals(directory, WAYS_OF_NODES, &["-O2"], "--nodes 2 --threads 1");
-    assert!(found.contains(&Some(777)), "{found:?}");
-    assert!(
-        found.iter().flatten().all(|total| *total == 777),
-        "{found:?}"
-    );
-}
-
-const WAYS_OF_NODES: &str = r#"
+/// A loop that is executed by one function, whose trips are its argument.
+pub(crate) const WAYS_OF_NODES: &str = r#"
 double a[1000];
 __attribute__((noinline)) void run(int n) {
 #pragma omp parallel for

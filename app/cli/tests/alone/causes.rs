@@ -147,6 +147,11 @@ impl Row {
         self.command == "study looking"
     }
 
+    /// Nodes and looks for shared lines take the wing of clusters.
+    fn can_run(&self) -> bool {
+        cfg!(feature = "cluster") || self.command == "study"
+    }
+
     fn is_pattern(&self) -> bool {
         self.program.starts_with("patterns/")
     }
@@ -492,7 +497,7 @@ fn test(name: &'static str, of: fn(&Row) -> bool) -> Trial {
     Trial::ignorable_test(name, move || {
         let all = fathomp_requirements::slow_wanted();
         let mut rows = table();
-        rows.retain(|row| of(row) && (all || !row.slow));
+        rows.retain(|row| of(row) && row.can_run() && (all || !row.slow));
         if rows.is_empty() {
             return Ok(fathomp_requirements::too_slow());
         }
@@ -517,6 +522,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         test("causes::causes_in_fortran_programs_are_named", |row| {
             row.is_plain() && row.compiler() == "gfortran"
         }),
+        #[cfg(feature = "cluster")]
         test("causes::shared_cache_lines_are_named", Row::looks),
         test("causes::causes_in_patterns_are_named", Row::is_pattern),
     ]

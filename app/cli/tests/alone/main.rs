@@ -9,8 +9,11 @@ mod advise;
 mod causes;
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(feature = "cluster")]
 mod links;
+#[cfg(feature = "paging")]
 mod paging_memory;
+#[cfg(feature = "paging")]
 mod paging_swap;
 
 use libtest_mimic::Arguments;
@@ -20,8 +23,11 @@ fn main() -> ExitCode {
     let all = [
         advise::trials(),
         causes::trials(),
+        #[cfg(feature = "cluster")]
         links::trials(),
+        #[cfg(feature = "paging")]
         paging_memory::trials(),
+        #[cfg(feature = "paging")]
         paging_swap::trials(),
     ]
     .into_iter()

@@ -1,6 +1,7 @@
 //! Starting the built command, and building programs for it.
 #![allow(dead_code, reason = "every test file uses a part of this")]
 
+#[cfg(feature = "paging")]
 pub(crate) mod paging;
 pub(crate) mod phases;
 
@@ -16,6 +17,20 @@ use std::time::{Duration, Instant};
 
 /// Far longer than anything here takes; a test must fail, not hang.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Two threads: one writes four pages, then the other reads them.
+pub(crate) const ACCESSES: &str = r#"{"schema":"fathomp.accesses","version":1,"threads":2,"areas":[{"pages":8,"home":{"at":0}}]}
+{"thread":0}
+{"set":[{"w":[0,4,520]}]}
+{"set":[]}
+{"step":{"set":0,"work_ns":1000000,"end":"barrier"}}
+{"step":{"set":1,"end":"exit"}}
+{"thread":1}
+{"set":[]}
+{"set":[{"r":[0,4]}]}
+{"step":{"set":0,"end":"barrier"}}
+{"step":{"set":1,"work_ns":1000000,"end":"exit"}}
+"#;
 
 /// A recording as if no other program had run beside it: tests do.
 pub(crate) fn in_peace(recording: &Path) {
@@ -262,6 +277,14 @@ pub(crate) fn send(signal: &str, target: &str) {
         .status()
         .unwrap();
     assert!(status.success());
+}
+
+/// Whether the wings are built in that a command line needs.
+pub(crate) fn is_built_in(line: &str) -> bool {
+    let asks = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    let of_clusters = asks(&["--nodes", "--dsm", "--hosts", "simulate"]);
+    let of_paging = asks(&["--paging", "skyline"]);
+    (cfg!(feature = "cluster") || !of_clusters) && (cfg!(feature = "paging") || !of_paging)
 }
 
 /// The command that runs a program on several nodes with one thread each; its

@@ -7,15 +7,26 @@ mod trials;
 #[path = "../common/mod.rs"]
 mod common;
 mod languages;
+mod mpi;
 mod mpi_calls;
+#[cfg(feature = "cluster")]
+mod nodes;
+#[cfg(feature = "paging")]
 mod paging_faults;
+#[cfg(feature = "paging")]
 mod paging_mpi;
+#[cfg(feature = "paging")]
 mod paging_odd;
+#[cfg(feature = "paging")]
 mod paging_tools;
 mod permissions;
+#[cfg(all(feature = "cluster", feature = "paging"))]
 mod ranks;
+#[cfg(feature = "cluster")]
 mod sharing;
+#[cfg(feature = "cluster")]
 mod sharing_names;
+#[cfg(feature = "cluster")]
 mod streams;
 mod terminal;
 mod traces;
@@ -27,14 +38,24 @@ fn main() -> ExitCode {
     let all = [
         languages::trials(),
         mpi_calls::trials(),
+        #[cfg(feature = "cluster")]
+        nodes::trials(),
+        #[cfg(feature = "paging")]
         paging_faults::trials(),
+        #[cfg(feature = "paging")]
         paging_mpi::trials(),
+        #[cfg(feature = "paging")]
         paging_odd::trials(),
+        #[cfg(feature = "paging")]
         paging_tools::trials(),
         permissions::trials(),
+        #[cfg(all(feature = "cluster", feature = "paging"))]
         ranks::trials(),
+        #[cfg(feature = "cluster")]
         sharing::trials(),
+        #[cfg(feature = "cluster")]
         sharing_names::trials(),
+        #[cfg(feature = "cluster")]
         streams::trials(),
         terminal::trials(),
         traces::trials(),

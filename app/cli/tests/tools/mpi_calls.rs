@@ -1,6 +1,6 @@
 //! Calls of MPI in recordings, and ranks put together: both MPIs, C and Fortran.
 
-use super::ranks::{Mpi, OF_MPICH, OF_OPENMPI};
+use super::mpi::{Mpi, OF_MPICH, OF_OPENMPI};
 use crate::common::{compile_with, run};
 use fathomp_requirements::{GFORTRAN, MPICH, OPENMPI, with_tools};
 use libtest_mimic::Trial;

@@ -1,14 +1,12 @@
 //! Circumstances that the tests can make only where the kernel, or a container's rules,
 //! let them: file systems of their own, files of another user.
 
-use crate::common::{
-    self, CANNOT_START, compile, finish, instances, on_nodes, problems, refused, two_regions,
-};
+use crate::common::{self, CANNOT_START, compile, finish, instances, problems, refused};
 use fathomp_requirements::{Forbidden, if_permitted};
 use libtest_mimic::Trial;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
@@ -19,10 +17,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         if_permitted(
             "permissions::a_full_disk_loses_no_more_than_it_must",
             a_full_disk_loses_no_more_than_it_must,
-        ),
-        if_permitted(
-            "permissions::a_system_without_a_null_device_is_named",
-            a_system_without_a_null_device_is_named,
         ),
     ]
 }
@@ -81,29 +75,5 @@ echo "code $?"
         "{}",
         problems(&json)
     );
-    Ok(())
-}
-
-fn a_system_without_a_null_device_is_named() -> Result<(), Forbidden> {
-    let directory = tempfile::tempdir().unwrap();
-    let program = two_regions();
-    // A mount of our own, which nobody else sees and which goes with us.
-    let script = "mount -t tmpfs tmpfs /dev || exit 77; exec \"$0\" \"$@\"";
-    let nodes = on_nodes(directory.path(), 2, &program);
-    let mut command = Command::new("unshare");
-    command
-        .args(["--mount", "--map-root-user", "sh", "-c", script])
-        .arg(nodes.get_program())
-        .args(nodes.get_args())
-        .env("XDG_CACHE_HOME", common::cache())
-        .current_dir(directory.path())
-        .stdin(Stdio::null());
-    let ended = finish(&mut command);
-    if ended.code == Some(77) || !ended.stderr.contains("fathomp:") {
-        return Forbidden::because("nothing may be mounted here");
-    }
-    let said = &ended.in_words().stderr;
-    assert_eq!(ended.code, Some(70), "{said}");
-    assert!(said.contains("there is no /dev/null (mknod"), "{said}");
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! `fathomp run --transport` inside of `mpirun`: ranks of both MPIs, all on this machine.
 
-use crate::common::{self, Ended, SUM, cache, compile, finish, run, until_ready};
+use super::mpi::{Mpi, OF_MPICH, OF_OPENMPI};
+use crate::common::{self, Ended, SUM, compile, finish, run, until_ready};
 use fathomp_paging::reader::Recording;
 use fathomp_requirements::{MPICH, OPENMPI, plain, with_tools};
 use fathomp_trace::reader;
 use libtest_mimic::Trial;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::{fs, io::Write};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -46,29 +46,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     all
 }
 
-pub(crate) struct Mpi {
-    /// Its compilers of C and Fortran.
-    pub(crate) compilers: [&'static str; 2],
-    /// The program that starts ranks, with what it needs to do so as root and on few
-    /// processors.
-    pub(crate) start: &'static [&'static str],
-}
-
-pub(crate) const OF_OPENMPI: Mpi = Mpi {
-    compilers: ["mpicc.openmpi", "mpifort.openmpi"],
-    start: &[
-        "mpirun.openmpi",
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "--bind-to",
-        "none",
-    ],
-};
-pub(crate) const OF_MPICH: Mpi = Mpi {
-    compilers: ["mpicc.mpich", "mpifort.mpich"],
-    start: &["mpirun.mpich"],
-};
-
 /// Goes on until somebody ends it.
 const ENDLESS: &str = r#"
 #include <stdio.h>
@@ -81,27 +58,6 @@ int main(void) {
     }
 }
 "#;
-
-impl Mpi {
-    /// `fathomp` with these words, started so many times.
-    fn command(&self, directory: &Path, ranks: u32, line: &str) -> Command {
-        let mut command = Command::new(self.start[0]);
-        command
-            .args(&self.start[1..])
-            .args(["-np", &ranks.to_string(), env!("CARGO_BIN_EXE_fathomp")])
-            .args(line.split_whitespace())
-            .current_dir(directory)
-            .env("XDG_CACHE_HOME", cache())
-            .env_remove("LD_PRELOAD")
-            .env_remove("OMP_NUM_THREADS")
-            .stdin(Stdio::null());
-        command
-    }
-
-    pub(crate) fn run(&self, directory: &Path, ranks: u32, line: &str) -> Ended {
-        finish(&mut self.command(directory, ranks, line))
-    }
-}
 
 /// What we have said, among what mpirun says.
 fn sentences(ended: &Ended) -> Vec<&str> {

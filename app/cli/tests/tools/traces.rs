@@ -1,6 +1,6 @@
 //! Recordings of ranks as traces of other tools: threads, MPI, both MPIs.
 
-use super::ranks::{Mpi, OF_MPICH, OF_OPENMPI};
+use super::mpi::{Mpi, OF_MPICH, OF_OPENMPI};
 use crate::common::{compile_with, run};
 use fathomp_requirements::{MPICH, OPENMPI, OTF2_PRINT, with_tools};
 use libtest_mimic::Trial;

@@ -48,9 +48,9 @@ pub struct Simulate {
     #[arg(long, value_name = "LAT_US,MBPS|NAME")]
     pub net: String,
     /// With a network in numbers: cost of a write fault that no other node takes
-    /// part in, from which the other prices are derived.
-    #[arg(long, value_name = "US", default_value = "10")]
-    pub fault_us: FaultPrice,
+    /// part in, from which the other prices are derived [default: 10].
+    #[arg(long, value_name = "US")]
+    pub fault_us: Option<FaultPrice>,
     /// Where pages are at home at first: as recorded, a block of them for each node
     /// (block), dealt one by one or by so many (cyclic, cyclic:8), at node 0
     /// (first), or where they are touched first (first-touch).
@@ -66,6 +66,16 @@ pub struct Simulate {
     pub per_node: bool,
 }
 
+impl Simulate {
+    /// What does not go together.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&'static str> {
+        (self.fault_us.is_some() && !self.net.contains(',')).then_some(
+            "--fault-us changes nothing without a network in numbers as --net: give that with it, or leave --fault-us out",
+        )
+    }
+}
+
 /// Sizes of pages in bytes, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageSizes(pub Vec<u32>);
@@ -77,6 +87,12 @@ pub struct HomesName(pub Homes);
 /// A fault's price in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FaultPrice(pub f64);
+
+impl Default for FaultPrice {
+    fn default() -> Self {
+        Self(10.0)
+    }
+}
 
 /// The text means nothing.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

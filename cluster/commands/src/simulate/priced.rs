@@ -26,7 +26,7 @@ impl Priced {
     pub(super) fn new(plan: &Simulate, protocol: Protocol) -> Result<Self, Failure> {
         let cluster = if plan.net.contains(',') {
             let net: fathomp_launch::Network = plan.net.parse().map_err(|error| usage(&error))?;
-            unknown_cluster(&net, plan.fault_us)
+            unknown_cluster(&net, plan.fault_us.unwrap_or_default())
         } else {
             Cluster::find(Path::new(&plan.net)).map_err(|error| usage(&error))?
         };

@@ -3,10 +3,10 @@
 use super::mpi_thread::{MpiThread, NotBegun};
 use super::pmi::{Pmi, PmiError};
 use super::rank_info::{self, First as Told, RankInfo, Stray};
-use super::started::{Started, Starter};
 use crate::key::Key;
 use crate::mesh::{self, Goal, Hello, Listener, Wanted};
 use crate::plan::{Hosts, NODES_MAX};
+use fathomp_launch::{Started, Starter};
 use fathomp_sys::descriptor::{close_on_exec_from, inherited};
 use fathomp_sys::mpi::MpiError;
 use std::ffi::OsString;

@@ -12,10 +12,8 @@ mod mpi_relay;
 mod mpi_thread;
 mod pmi;
 mod rank_info;
-mod started;
 
 pub(crate) use meet::Common;
 pub use meet::{First, FoundBy, MeetError, Member, Met, Way, meet};
 pub(crate) use mpi_thread::MpiThread;
 pub use pmi::{PmiError, end_all};
-pub use started::{Started, Starter, is_of_one_rank};

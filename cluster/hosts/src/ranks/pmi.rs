@@ -3,7 +3,7 @@
 //! (Balaji et al., *PMI: A Scalable Parallel Process-Management Interface for Extreme-Scale
 //! Systems*, EuroMPI 2010).
 
-use super::started::Started;
+use fathomp_launch::Started;
 use fathomp_sys::descriptor::inherited;
 use std::collections::HashMap;
 use std::fs::File;
@@ -158,7 +158,7 @@ fn unhex(letters: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranks::Starter;
+    use fathomp_launch::Starter;
     use std::os::unix::net::UnixStream;
     use std::sync::{Arc, Barrier, Mutex};
     use std::thread;

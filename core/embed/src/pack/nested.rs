@@ -10,8 +10,8 @@ use std::process::Command;
 pub struct Nested<'a> {
     /// The crate, without `fathomp-`.
     pub krate: &'a str,
-    /// A feature of it.
-    pub feature: Option<&'a str>,
+    /// Its features, with commas between them.
+    pub features: &'a str,
     /// A profile of the workspace.
     pub profile: &'a str,
     /// The folder for what is compiled, beside those of the outer build. Crates that are compiled
@@ -43,9 +43,7 @@ pub fn static_library(
         .args(["--profile", nested.profile, "--target", &target])
         .arg("--target-dir")
         .arg(&directory);
-    if let Some(feature) = nested.feature {
-        command.args(["--no-default-features", "--features", feature]);
-    }
+    command.args(["--no-default-features", "--features", nested.features]);
     if workspace.join("Cargo.lock").exists() {
         // The outer cargo has just brought the lock file up to date.
         command.arg("--locked");

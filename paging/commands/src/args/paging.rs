@@ -86,6 +86,11 @@ impl Paging {
             .collect()
     }
 
+    /// Whether the program is run with less and less memory.
+    pub fn limits_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
     /// Says which of these options cannot be used on several hosts, if there is one.
     pub fn contradiction_on_hosts(&self) -> Option<&'static str> {
         if self.paging && self.record_faults {

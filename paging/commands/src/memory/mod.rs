@@ -6,13 +6,20 @@ mod table;
 
 pub use curve::{Curve, Knee, MEMORY_FILE, Run};
 pub use group::{Group, GroupError, Place, Usage};
-pub use table::table;
 
+use crate::args::Paging;
 use crate::sampling::system_swaps;
-use fathomp_console::launch::{Ended, StopSignalsBlocked};
+
+use fathomp_console::console::Console;
+use fathomp_console::failure::Failure;
+use fathomp_console::launch::{Ended, Stdin, Stdout, StopSignalsBlocked};
+use fathomp_console::output::write_file;
 use fathomp_paging::{Counter, Counts};
 use fathomp_types::Ending;
+use fathomp_types::size::Size;
+use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// `SIGKILL`.
 const KILLED: i32 = nix::sys::signal::Signal::SIGKILL as i32;
@@ -91,6 +98,60 @@ impl Memory {
     pub fn curve(self) -> Curve {
         Curve::new(self.runs, self.swap)
     }
+}
+
+/// Runs a program without a limit, then with each of those that are asked for, if any are: what the
+/// first run recorded, and the curve, which lies in [`MEMORY_FILE`] beside it. `run` records into a
+/// directory; `seen` says of what that left how the program ended, and how many pages of 4 KiB were
+/// read for it.
+///
+/// # Errors
+/// If memory cannot be limited here, or a run fails.
+pub fn with_less_memory<R>(
+    asked: &Paging,
+    output: &Path,
+    console: Console,
+    run: impl Fn(&Path, &Group, Stdin, Stdout) -> Result<R, Failure>,
+    seen: impl Fn(&R) -> (Ended, Option<u64>),
+) -> Result<Option<(R, Curve)>, Failure> {
+    let Some(limits) = &asked.memory else {
+        return Ok(None);
+    };
+    let mut memory = Memory::prepare()?;
+    if !memory.swap {
+        console.warn("this machine has no swap, so that under a limit only pages of files can make room: a program whose own data need more is killed; `fallocate -l 4G /swapfile; chmod 600 /swapfile; mkswap /swapfile; swapon /swapfile` makes some");
+    }
+    // Kept outside the recording, which does not exist yet.
+    let spool = tempfile::NamedTempFile::new()
+        .map_err(|error| Failure::unwritable(&std::env::temp_dir(), &error))?;
+    let stdin = Stdin::for_several_runs(spool.path().to_owned());
+    let unlimited = |group: &Group| {
+        let stdout = Stdout::for_voice(console);
+        run(output, group, stdin.for_run(true), stdout)
+    };
+    let first = memory.run(None, unlimited, &seen)?;
+    for &limit in &limits.0 {
+        let interrupted = seen(&first).0.interrupted.is_some();
+        if interrupted || memory.is_asked_to_stop() {
+            console.warn("stopped: the remaining limits were not tried");
+            break;
+        }
+        console.say(format!("once more, with {} of memory", Size(limit)));
+        let directory = of_limit(output, limit)?;
+        let again = |group: &Group| run(&directory, group, stdin.for_run(false), Stdout::Discard);
+        memory.run(Some(limit), again, &seen)?;
+    }
+    let curve = memory.curve();
+    let json = serde_json::to_vec_pretty(&curve)?;
+    write_file(&output.join(MEMORY_FILE), &json)?;
+    Ok(Some((first, curve)))
+}
+
+/// Where the recording with a limit goes: `RECORDING/memory/512M`.
+fn of_limit(output: &Path, limit: u64) -> Result<PathBuf, Failure> {
+    let parent = output.join("memory");
+    fs::create_dir_all(&parent).map_err(|error| Failure::unwritable(&parent, &error))?;
+    Ok(parent.join(Size(limit).to_string()))
 }
 
 /// Whether the machine has swap.

@@ -6,24 +6,26 @@ use fathomp_types::size::Size;
 use fathomp_types::text::NO_TERMINAL;
 use std::time::Duration;
 
-/// Lines of a table, without the sentence.
-pub fn table(curve: &Curve) -> Vec<String> {
-    let mut grid = Grid::new("memory").columns([
-        "time",
-        "times as long",
-        "major faults",
-        "page-ins",
-        "swap in",
-        "swap out",
-    ]);
-    for run in &curve.runs {
-        let limit = run.limit_bytes.map(|bytes| Size(bytes).to_string());
-        grid.row(limit.unwrap_or_else(|| "no limit".to_owned()), row(run));
+impl Curve {
+    /// Lines of a table, and what it comes to as a sentence.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut grid = Grid::new("memory").columns([
+            "time",
+            "times as long",
+            "major faults",
+            "page-ins",
+            "swap in",
+            "swap out",
+        ]);
+        for run in &self.runs {
+            let limit = run.limit_bytes.map(|bytes| Size(bytes).to_string());
+            grid.row(limit.unwrap_or_else(|| "no limit".to_owned()), row(run));
+        }
+        let table = grid.render(NO_TERMINAL);
+        let lines = table.lines().chain([self.sentence.as_str()]);
+        lines.map(str::to_owned).collect()
     }
-    grid.render(NO_TERMINAL)
-        .lines()
-        .map(str::to_owned)
-        .collect()
 }
 
 fn row(run: &Run) -> Vec<String> {
@@ -58,8 +60,9 @@ mod tests {
             ..Run::default()
         };
         let curve = Curve::new(vec![run(None, false), run(Some(256 << 20), true)], false);
-        let lines = table(&curve);
-        assert_eq!(lines.len(), 3);
+        let lines = curve.lines();
+        assert_eq!((lines.len(), &lines[3]), (4, &curve.sentence));
+        let lines = &lines[..3];
         assert!(
             lines.iter().all(|line| line.len() == lines[0].len()),
             "{lines:#?}"

@@ -34,8 +34,10 @@ pub enum SkylineError {
 /// # Errors
 ///
 /// Fails if it cannot be read.
-pub fn facts(recording: &Path) -> Result<PagingFacts, SkylineError> {
-    Opened::new(recording)?.facts(&Settings::default())
+pub fn facts(recording: &Path) -> Result<Option<PagingFacts>, SkylineError> {
+    Opened::new(recording)?
+        .facts(&Settings::default())
+        .map(Some)
 }
 
 /// A recording whose paging can be analysed.

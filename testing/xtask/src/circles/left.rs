@@ -6,7 +6,7 @@ pub(super) const LEFT: &[(&str, usize)] = &[
     ("cluster/edition", 6),
     ("model/advise", 3),
     ("bench/harness", 4),
-    ("app/cli", 10),
+    ("app/cli", 8),
     ("binary/cfg", 8),
     ("paging/collector", 2),
     ("cluster/protocols", 15),

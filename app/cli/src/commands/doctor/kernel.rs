@@ -23,10 +23,13 @@ pub(super) fn checks() -> Vec<Check> {
         counters(),
         huge_pages(),
         randomisation(),
-        overcommit(),
-        userfaultfd(),
         leftovers(),
     ]
+}
+
+/// What nodes need that share memory.
+pub(super) fn checks_of_nodes() -> Vec<Check> {
+    vec![overcommit(), userfaultfd()]
 }
 
 fn platform() -> Check {

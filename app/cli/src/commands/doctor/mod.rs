@@ -2,6 +2,7 @@
 //! command that mends it.
 
 mod kernel;
+#[cfg(feature = "paging")]
 mod paging;
 mod tools;
 
@@ -77,13 +78,32 @@ struct Diagnosis {
 }
 
 pub(super) fn doctor(console: Console) -> Outcome {
-    let mut checks = kernel::checks();
+    let mut checks = vec![parts()];
+    checks.extend(kernel::checks());
+    if cfg!(feature = "cluster") {
+        checks.extend(kernel::checks_of_nodes());
+    }
+    #[cfg(feature = "paging")]
     checks.extend(paging::checks());
     checks.extend(tools::checks());
     let ready = checks.iter().all(|check| check.status != Status::Broken);
     let diagnosis = Diagnosis { ready, checks };
     console.result("fathomp.doctor", &diagnosis, || text(&diagnosis))?;
     Ok(if ready { 0 } else { exit::FAILED })
+}
+
+/// What this program can do, by the features that it was built with.
+fn parts() -> Check {
+    let built_in = match (cfg!(feature = "cluster"), cfg!(feature = "paging")) {
+        (true, true) => "with clusters and paging",
+        (true, false) => "with clusters, without paging",
+        (false, true) => "with paging, without clusters",
+        (false, false) => "without clusters and paging",
+    };
+    Check::good(
+        "fathomp",
+        format!("{}, {built_in}", env!("CARGO_PKG_VERSION")),
+    )
 }
 
 fn text(diagnosis: &Diagnosis) -> String {
@@ -118,7 +138,12 @@ mod tests {
 
     #[test]
     fn what_is_missing_comes_with_a_command() {
-        let checks = [kernel::checks(), paging::checks(), tools::checks()];
+        let checks = [
+            kernel::checks(),
+            #[cfg(feature = "paging")]
+            paging::checks(),
+            tools::checks(),
+        ];
         for check in checks.into_iter().flatten() {
             if check.status == Status::Missing {
                 assert!(check.mend.is_some(), "{}", check.name);

@@ -35,7 +35,7 @@ pub(super) fn run(plan: &Run, console: Console) -> Outcome {
 fn prepare(plan: &Run) -> Result<Program, Failure> {
     let workload = &plan.name.0;
     let (class, size) = (plan.sizing.class(), plan.sizing.data_set());
-    check_nodes(plan.cluster, &[plan.runtime])?;
+    check_nodes(plan.nodes.cluster(), &[plan.runtime])?;
     check_sizing(&[workload], &plan.sizing)?;
     let built = Workshop::open(&plan.making)?.build(workload, class, true)?;
     let arguments = workload.size_arguments(class, size);
@@ -60,8 +60,9 @@ fn start_and_wait(plan: &Run, program: &Program, console: Console) -> Result<Ans
     let launch = Launch {
         program,
         tap: None,
-        library: (plan.runtime == RuntimeName::Fathomp).then(|| library(&unpacked, plan.cluster)),
-        plan: launch::plan(plan.threads, plan.cluster),
+        library: (plan.runtime == RuntimeName::Fathomp)
+            .then(|| library(&unpacked, plan.nodes.cluster())),
+        plan: launch::plan(plan.threads, plan.nodes.cluster()),
         stdin: Stdin::Inherit,
         stdout: Stdout::for_voice(console),
         stderr: Stderr::Inherit,

@@ -1,9 +1,9 @@
 //! Where workloads are built: a compiler, its options, the cache.
 
-use crate::args::Cluster;
 use crate::args::workload::{Making, Names, RuntimeName, Sizing};
 use crate::failure::{Failure, exit};
 use crate::progress::Progress;
+use fathomp_launch::Cluster;
 use fathomp_toolchain::{BuildError, Built, Compiler, build, in_parallel};
 use fathomp_workloads::{Class, Variant, Workload};
 use std::path::PathBuf;
@@ -84,8 +84,11 @@ pub(super) fn chosen<'a>(
 }
 
 /// Makes sure that only our runtime is asked for more than one process.
-pub(super) fn check_nodes(cluster: Cluster, runtimes: &[RuntimeName]) -> Result<(), Failure> {
-    if cluster.nodes > 1 && runtimes.contains(&RuntimeName::System) {
+pub(super) fn check_nodes(
+    cluster: Option<Cluster>,
+    runtimes: &[RuntimeName],
+) -> Result<(), Failure> {
+    if cluster.is_some() && runtimes.contains(&RuntimeName::System) {
         return Err(Failure::new(
             "only fathomp's runtime runs programs on several nodes: leave out --runtime system or --nodes",
         )

@@ -8,7 +8,7 @@ use super::workshop::{Workshop, check_nodes, chosen};
 use crate::args::workload::{RuntimeName, Verify};
 use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::{cluster_plan, library};
+use crate::launch::{self, library};
 use crate::program;
 use crate::progress::Progress;
 use answer::{Answer, Row, RunRow};
@@ -49,7 +49,7 @@ impl Subject<'_> {
 }
 
 pub(super) fn verify(plan: &Verify, console: Console) -> Outcome {
-    check_nodes(plan.cluster, &plan.runtime)?;
+    check_nodes(plan.nodes.cluster(), &plan.runtime)?;
     let workshop = Workshop::open(&plan.making)?;
     let workloads = chosen(&plan.names, &plan.sizing)?;
     let count = workloads.len();
@@ -106,8 +106,9 @@ pub(super) fn verify(plan: &Verify, console: Console) -> Outcome {
 
 /// Every runtime with every number of threads.
 fn settings(plan: &Verify, subjects: &[Subject<'_>]) -> Result<Vec<Setting>, Failure> {
+    let cluster = plan.nodes.cluster();
     let mut names = plan.runtime.clone();
-    if names.is_empty() && plan.cluster.nodes > 1 {
+    if names.is_empty() && cluster.is_some() {
         names = vec![RuntimeName::Fathomp];
     } else if names.is_empty() {
         names = vec![RuntimeName::Fathomp, RuntimeName::System];
@@ -116,8 +117,8 @@ fn settings(plan: &Verify, subjects: &[Subject<'_>]) -> Result<Vec<Setting>, Fai
     let unpacked = fathomp_runtime::unpack()?;
     let ours = Runtime {
         plan: Plan {
-            preload: vec![library(&unpacked, plan.cluster).to_owned()],
-            ..cluster_plan(plan.cluster)
+            preload: vec![library(&unpacked, cluster).to_owned()],
+            ..launch::plan(None, cluster)
         },
         ..Runtime::linked("fathomp")
     };
@@ -136,7 +137,7 @@ fn settings(plan: &Verify, subjects: &[Subject<'_>]) -> Result<Vec<Setting>, Fai
         };
         settings.extend(plan.threads.0.iter().map(|threads| Setting {
             runtime: runtime.clone(),
-            nodes: plan.cluster.nodes.into(),
+            nodes: cluster.map_or(1, |cluster| cluster.nodes.into()),
             threads_per_node: *threads,
         }));
     }

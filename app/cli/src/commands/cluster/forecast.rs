@@ -2,34 +2,37 @@
 
 use crate::args::Predict;
 use crate::console::Console;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Failure;
 use crate::load;
-use crate::recording;
 use fathomp_analysis::Analysis;
-use fathomp_cluster_commands::Asked;
+use fathomp_cluster_commands::{Asked, accesses};
 use fathomp_predict::prices::Cluster;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The recordings that hold accesses; none if a published model is asked for.
-pub(super) fn with_accesses(plan: &Predict) -> Vec<PathBuf> {
+fn with_accesses(plan: &Predict) -> Vec<PathBuf> {
     let asked = &plan.sdp;
     if asked.model.is_some() || asked.counts.is_some() || asked.diff_bytes.is_some() {
         return Vec::new();
     }
     let all = plan.recordings.iter();
-    all.filter(|path| recording::accesses::file(path).is_file())
+    all.filter(|path| accesses::file(path).is_file())
         .cloned()
         .collect()
 }
 
-/// Replays what the recordings among `accesses` hold on more and more nodes of `cluster`.
-pub(super) fn forecast(
+/// Replays what recordings hold of accesses, on more and more nodes of `cluster`; nothing if they
+/// hold none, or a published model is asked for.
+pub(in crate::commands) fn forecast(
     plan: &Predict,
-    accesses: &[PathBuf],
     cluster: &Cluster,
     console: Console,
-) -> Outcome {
+) -> Result<Option<u8>, Failure> {
+    let accesses = &with_accesses(plan);
+    if accesses.is_empty() {
+        return Ok(None);
+    }
     let sequential = match &plan.sdp.sequential {
         Some(time) => Some(time.0),
         None => alone(plan, accesses)?,
@@ -40,7 +43,7 @@ pub(super) fn forecast(
         dsm: plan.sdp.dsm,
         at: plan.at.as_ref(),
     };
-    fathomp_cluster_commands::forecast(&asked, cluster, console)
+    fathomp_cluster_commands::forecast(&asked, cluster, console).map(Some)
 }
 
 /// The time of the recording with one thread that is given beside those of accesses, the shortest

@@ -1,8 +1,10 @@
 //! `fathomp bench dsm`: what sharing memory between nodes costs, beside the least
 //! that kernel and machine take for it.
 
-use super::bench_parts::QUICK;
-use crate::args::{Bench, Cluster, Net, ThreadCount, ThreadList};
+use crate::args::bench::{AffinityArg, FormatArg, SuiteArg, TARGET_US, WaitPolicyArg};
+use crate::args::cluster::{Cluster, Net};
+use crate::args::{Bench, ThreadCount, ThreadList};
+use crate::commands::bench_parts::QUICK;
 use crate::console::{Console, print};
 use crate::failure::{Failure, Outcome, exit};
 use crate::hosts::Across;
@@ -24,7 +26,49 @@ const SIZES: (u32, u32) = (512, 256);
 /// The same for a first look.
 const QUICK_SIZES: (u32, u32) = (128, 64);
 
-pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
+/// Measures it, if that is what was asked for.
+pub(in crate::commands) fn bench(plan: &Bench, console: Console) -> Result<Option<u8>, Failure> {
+    if !plan.suites.contains(&SuiteArg::Dsm) {
+        return Ok(None);
+    }
+    if let Some(what) = unsuitable(plan) {
+        return Err(Failure::new(format!(
+            "bench dsm is measured in a way of its own and does not go with {what}: leave that out"
+        )));
+    }
+    measure(plan, console).map(Some)
+}
+
+/// What was asked for that has no meaning where nodes are measured.
+fn unsuitable(plan: &Bench) -> Option<&'static str> {
+    let nodes = &plan.nodes;
+    let unsuitable = [
+        (plan.suites.len() > 1, "another suite"),
+        (!plan.runtime.is_empty(), "--runtime"),
+        (plan.threads.is_some(), "--threads"),
+        (plan.affinity != AffinityArg::Close, "--affinity"),
+        (plan.wait_policy != WaitPolicyArg::Default, "--wait-policy"),
+        (!plan.only.is_empty(), "--only"),
+        (!plan.group.is_empty(), "--group"),
+        (plan.target_us != TARGET_US, "--target-us"),
+        (plan.full, "--full"),
+        (!nodes.simulated.is_empty(), "--simulated"),
+        (plan.baseline.is_some(), "--baseline"),
+        (plan.format != FormatArg::Table, "--format"),
+        (
+            nodes.nodes.is_some() && nodes.net.is_none() && !nodes.on.are_asked_for(),
+            "--nodes without --net or --hosts",
+        ),
+        (plan.csv.is_some(), "--csv"),
+        (plan.gnuplot.is_some(), "--gnuplot"),
+        (plan.html.is_some(), "--html"),
+        (plan.cc.len() > 1, "a second compiler"),
+    ];
+    let mut given = unsuitable.into_iter().filter(|(given, _)| *given);
+    given.next().map(|(_, what)| what)
+}
+
+fn measure(plan: &Bench, console: Console) -> Outcome {
     let unpacked = fathomp_runtime::unpack()?;
     let name = plan.cc.first().map_or("gcc", String::as_str);
     let compiler = Compiler::find(name, &unpacked.cache)?;
@@ -35,7 +79,7 @@ pub(super) fn bench(plan: &Bench, console: Console) -> Outcome {
     }
     let built = floors::build(&compiler, &unpacked.cache)?;
     let extent = extent(plan);
-    let document = match (Across::of(&plan.on)?, plan.net) {
+    let document = match (Across::of(&plan.nodes.on)?, plan.nodes.net) {
         (Some(across), _) => over_hosts(plan, &across, &built, extent, console)?,
         (None, Some(net)) => over_emulated(plan, net, (&unpacked, &built), extent, console)?,
         (None, None) => on_this_machine(plan, &unpacked, &built, extent, console)?,
@@ -82,14 +126,14 @@ fn over_hosts(
             program,
             Cluster {
                 nodes: nodes.count,
-                dsm: plan.dsm,
-                dsm_plain: plan.dsm_plain || nodes.plain,
+                dsm: plan.nodes.dsm,
+                dsm_plain: plan.nodes.dsm_plain || nodes.plain,
                 ..Cluster::ONE
             },
         )
     };
     let most = u32::from(across.nodes());
-    let named = plan.nodes.clone().map(|ThreadList(sizes)| sizes);
+    let named = plan.nodes.nodes.clone().map(|ThreadList(sizes)| sizes);
     let sizes = named.unwrap_or_else(|| if most > 2 { vec![2, most] } else { vec![2] });
     across.check(sizes.iter().copied().chain([2]).max().unwrap_or(2))?;
     let sizes: Vec<u16> = sizes
@@ -126,21 +170,21 @@ fn over_emulated(
     console: Console,
 ) -> Result<Document, Failure> {
     let cluster = Cluster {
-        dsm: plan.dsm,
+        dsm: plan.nodes.dsm,
         net: Some(net),
         ..Cluster::ONE
     };
     let on_nodes = |program: &Path, nodes: Nodes| {
         let cluster = Cluster {
             nodes: nodes.count,
-            dsm_plain: plan.dsm_plain || nodes.plain,
+            dsm_plain: plan.nodes.dsm_plain || nodes.plain,
             ..cluster
         };
-        let mut plan = launch::plan(Some(ThreadCount(1)), cluster);
-        plan.preload = vec![launch::library(unpacked, cluster).to_owned()];
+        let mut plan = launch::plan(Some(ThreadCount(1)), cluster.asked());
+        plan.preload = vec![launch::library(unpacked, cluster.asked()).to_owned()];
         told_alone(program, &plan)
     };
-    let named = plan.nodes.clone().map(|ThreadList(sizes)| sizes);
+    let named = plan.nodes.nodes.clone().map(|ThreadList(sizes)| sizes);
     let sizes: Vec<u16> = named
         .unwrap_or_else(|| vec![2, 4])
         .iter()
@@ -180,7 +224,7 @@ fn on_this_machine(
 ) -> Result<Document, Failure> {
     let myself = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find fathomp's own program: {error}")))?;
-    let (dsm, dsm_plain) = (plan.dsm, plan.dsm_plain);
+    let (dsm, dsm_plain) = (plan.nodes.dsm, plan.nodes.dsm_plain);
     let protocol = dsm.name();
     let on_nodes = |program: &Path, nodes: Nodes| {
         let cluster = Cluster {
@@ -189,8 +233,8 @@ fn on_this_machine(
             dsm_plain: dsm_plain || nodes.plain,
             ..Cluster::ONE
         };
-        let mut plan = launch::plan(Some(ThreadCount(1)), cluster);
-        plan.preload = vec![launch::library(unpacked, cluster).to_owned()];
+        let mut plan = launch::plan(Some(ThreadCount(1)), cluster.asked());
+        plan.preload = vec![launch::library(unpacked, cluster.asked()).to_owned()];
         if let Some(cluster) = &mut plan.cluster {
             cluster.faults = Some(nodes.scheme);
         }
@@ -198,7 +242,7 @@ fn on_this_machine(
     };
     let alone = |program: &Path, threads: u16| {
         let threads = Some(ThreadCount(threads.into()));
-        told_alone(program, &launch::plan(threads, Cluster::ONE))
+        told_alone(program, &launch::plan(threads, None))
     };
     let by_user = |program: &Path, nodes: u16| -> Command {
         let mut command = told_alone(&myself, &Plan::default());

@@ -4,11 +4,13 @@
 //! pages that stay at their homes and come one by one, as the models that the
 //! prices are for assume.
 
-use super::{doubt, now_unix_ns, told_alone};
-use crate::args::{Cluster, Net, ThreadCount};
+use crate::args::ThreadCount;
+use crate::args::cluster::{CalibrateOnNodes, Cluster, Net};
+use crate::calibrate::{doubt, now_unix_ns};
+use crate::failure::{Failure, exit};
 use crate::host;
 use crate::hosts::Across;
-use crate::launch::{library, plan};
+use crate::launch::{library, plan, told_alone};
 use fathomp_bench::compiler::Compiler;
 use fathomp_bench::floors::{self, FloorsError};
 use fathomp_bench::prices::{self, Effort, Estimate, Faults, PricesError, Sync};
@@ -43,7 +45,7 @@ const SYNC: Effort = Effort {
 
 /// A cluster could not be measured.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ClusterError {
+pub(super) enum ClusterError {
     #[error(transparent)]
     Compiler(#[from] CompilerError),
     #[error(transparent)]
@@ -64,9 +66,52 @@ pub(crate) enum ClusterError {
 
 /// A cluster that was measured, and what makes the measurement doubtful.
 #[derive(Debug)]
-pub(crate) struct Calibrated {
-    pub(crate) cluster: model::Cluster,
-    pub(crate) doubts: Vec<String>,
+pub(super) struct Calibrated {
+    pub(super) cluster: model::Cluster,
+    pub(super) doubts: Vec<String>,
+}
+
+/// Nodes whose prices `fathomp calibrate` is to measure.
+pub(in crate::commands) struct NodesToPrice<'a> {
+    asked: &'a CalibrateOnNodes,
+    cluster: Cluster,
+    across: Option<Across>,
+}
+
+impl<'a> NodesToPrice<'a> {
+    /// Those that are asked for, if any are.
+    pub(in crate::commands) fn of(asked: &'a CalibrateOnNodes) -> Result<Option<Self>, Failure> {
+        let across = Across::of(&asked.nodes.on)?;
+        let cluster = asked.nodes.cluster;
+        let nodes = across.as_ref().map_or(cluster.nodes, Across::nodes);
+        if across.as_ref().is_some_and(|across| across.count() < 2) {
+            return Err(Failure::new(
+                "a network between hosts takes two of them: name a second one, as in --hosts a,b",
+            )
+            .with_code(exit::USAGE));
+        }
+        Ok((nodes > 1).then_some(Self {
+            asked,
+            cluster: Cluster { nodes, ..cluster },
+            across,
+        }))
+    }
+
+    /// The steps in which progress is told.
+    pub(in crate::commands) fn steps(&self) -> usize {
+        PROCESSES * (1 + sizes(self.cluster.nodes).len())
+    }
+
+    /// What they cost, and what makes that doubtful.
+    pub(in crate::commands) fn price(
+        self,
+        unpacked: &Unpacked,
+        progress: impl FnMut(usize),
+    ) -> Result<(model::Cluster, Vec<String>), Failure> {
+        let across = self.across.as_ref();
+        let measured = cluster(unpacked, self.cluster, across, &self.asked.cc, progress)?;
+        Ok((measured.cluster, measured.doubts))
+    }
 }
 
 /// How to run the program.
@@ -91,7 +136,7 @@ impl Bench<'_> {
         }
         let plan = Plan {
             preload: vec![self.library.to_owned()],
-            ..plan(Some(ThreadCount(1)), cluster)
+            ..plan(Some(ThreadCount(1)), cluster.asked())
         };
         told_alone(&self.program, &plan)
     }
@@ -106,8 +151,8 @@ impl Bench<'_> {
 }
 
 /// What nodes like those of `cluster` cost, here or on the hosts of `across`; `compiler` builds
-/// the program that measures. Progress is told in the steps that [`steps`] counts.
-pub(crate) fn cluster(
+/// the program that measures. Progress is told in the steps that [`NodesToPrice::steps`] counts.
+pub(super) fn cluster(
     unpacked: &Unpacked,
     cluster: Cluster,
     across: Option<&Across>,
@@ -117,7 +162,7 @@ pub(crate) fn cluster(
     let compiler = Compiler::find(compiler, &unpacked.cache)?;
     let bench = Bench {
         program: prices::build(&compiler, &unpacked.cache)?,
-        library: library(unpacked, cluster),
+        library: library(unpacked, cluster.asked()),
         cluster,
         across,
     };
@@ -169,13 +214,8 @@ pub(crate) fn cluster(
     Ok(Calibrated { cluster, doubts })
 }
 
-/// Steps that [`cluster`] takes.
-pub(crate) fn steps(cluster: Cluster) -> usize {
-    PROCESSES * (1 + sizes(cluster.nodes).len())
-}
-
 /// Numbers of nodes to synchronise: powers of two and the last.
-pub(crate) fn sizes(nodes: u16) -> Vec<u16> {
+pub(super) fn sizes(nodes: u16) -> Vec<u16> {
     let doubling = std::iter::successors(Some(2_u16), |size| size.checked_mul(2));
     let below = doubling.take_while(|size| *size < nodes);
     below.chain([nodes]).collect()

@@ -1,45 +1,29 @@
 //! The file of accesses in a recording: each node writes its part, and when all have
 //! ended the parts are put one behind the other.
 
-use super::Request;
-use crate::failure::Failure;
-use crate::output;
-use fathomp_launch::Watch;
+use fathomp_console::failure::Failure;
+use fathomp_console::output;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-/// What accesses are recorded of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    Pages,
-    Lines,
-}
-
 /// The file in a recording.
-pub(crate) fn file(recording: &Path) -> PathBuf {
+#[must_use]
+pub fn file(recording: &Path) -> PathBuf {
     fathomp_access_trace::of_recording(recording)
 }
 
 /// A node's part of it.
-pub(crate) fn part(recording: &Path, node: u16) -> PathBuf {
+#[must_use]
+pub fn part(recording: &Path, node: u16) -> PathBuf {
     recording.join(format!("accesses.{node}.part"))
 }
 
-/// What asks the program's nodes for their parts, if that is wanted.
-pub(super) fn watch(request: &Request<'_>) -> Result<Option<Watch>, Failure> {
-    let Some(of) = request.extras.accesses else {
-        return Ok(None);
-    };
-    let directory = request.destination.directory;
-    let directory =
-        std::path::absolute(directory).map_err(|error| Failure::unwritable(directory, &error))?;
-    let lines = of == Of::Lines;
-    Ok(Some(Watch::Accesses { directory, lines }))
-}
-
 /// Puts the parts of so many nodes together; what is wrong with the whole, as a sentence.
-pub(crate) fn join(directory: &Path, nodes: u16) -> Result<Option<String>, Failure> {
+///
+/// # Errors
+/// If the parts cannot be read, or the whole not written.
+pub fn join(directory: &Path, nodes: u16) -> Result<Option<String>, Failure> {
     let whole = file(directory);
     let parts = || (0..nodes).map(|node| part(directory, node));
     output::stream_file(&whole, |out| {

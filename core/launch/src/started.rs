@@ -38,7 +38,7 @@ pub struct Started {
     /// How many there are.
     pub size: u32,
     /// The descriptor on which PMI-1 is spoken.
-    pub(super) pmi: Option<i32>,
+    pub pmi: Option<i32>,
 }
 
 impl Started {

@@ -1,9 +1,10 @@
 //! `fathomp predict --validate --hosts`: programs that come with fathomp are counted on nodes of
 //! this machine, predicted for the hosts, and run there; and how far off that was.
 
-use super::workload::Workshop;
-use crate::args::{Cluster, Predict};
-use crate::calibrate;
+use super::price;
+use crate::args::Predict;
+use crate::args::cluster::Cluster;
+use crate::commands::workload::Workshop;
 use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::hosts::Across;
@@ -40,12 +41,18 @@ enum Place {
     Hosts,
 }
 
-/// Counts, predicts, runs and compares.
-pub(super) fn validate(
+/// Counts, predicts, runs and compares, if that is to be on hosts.
+pub(in crate::commands) fn validate_on_hosts(
     plan: &Predict,
-    across: &Across,
     console: Console,
-) -> Result<Predicted, Failure> {
+) -> Result<Option<Predicted>, Failure> {
+    match Across::of(&plan.nodes.on)? {
+        Some(across) => validate(plan, &across, console).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn validate(plan: &Predict, across: &Across, console: Console) -> Result<Predicted, Failure> {
     let most = across.nodes();
     if most < 2 {
         return Err(Failure::new(
@@ -60,7 +67,7 @@ pub(super) fn validate(
     };
     let protocol = plan.sdp.dsm.unwrap_or(Protocol::Home);
     let jobs = build(plan)?;
-    let sizes = calibrate::sizes(most);
+    let sizes = price::sizes(most);
     let rounds = plan.evaluating.repeat as usize;
     let each = sizes.len() + 1;
     let progress = Progress::start(console, (jobs.len() + 1) * each * (rounds + 1));
@@ -248,7 +255,7 @@ fn prices(
     let unpacked = fathomp_runtime::unpack()?;
     let cc = &plan.evaluating.making.cc;
     progress.at(0, "measuring the hosts".to_owned());
-    let measured = calibrate::cluster(&unpacked, cluster, Some(across), cc, |_| {})?;
+    let measured = price::cluster(&unpacked, cluster, Some(across), cc, |_| {})?;
     Ok((measured.cluster, measured.doubts))
 }
 

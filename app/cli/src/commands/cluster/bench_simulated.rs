@@ -1,7 +1,8 @@
 //! `fathomp bench mcbench --simulated`: what it takes on clusters that are not there.
 
-use super::bench_parts::{choice, column_name, compilers, programs};
+use super::bench_nodes::column_name;
 use crate::args::{Bench, ThreadList};
+use crate::commands::bench_parts::{choice, compilers, programs};
 use crate::console::Console;
 use crate::failure::{Failure, exit};
 use crate::progress::Progress;
@@ -15,15 +16,26 @@ use fathomp_launch::{DIFF_MEMORY_MIB, Protocol};
 use fathomp_predict::prices::Cluster;
 use std::path::Path;
 
-/// A document for each cluster.
-pub(super) fn documents(plan: &Bench, console: Console) -> Result<Vec<Document>, Failure> {
+/// A document for each cluster that was named, if any was.
+pub(in crate::commands) fn simulated(
+    plan: &Bench,
+    console: Console,
+) -> Result<Option<Vec<Document>>, Failure> {
+    match plan.nodes.simulated.is_empty() {
+        true => Ok(None),
+        false => documents(plan, console).map(Some),
+    }
+}
+
+fn documents(plan: &Bench, console: Console) -> Result<Vec<Document>, Failure> {
     if plan.suites() != [SuiteName::Mcbench] {
         return Err(usage(
             "--simulated knows what mcbench accesses, and nothing of other suites: ask for mcbench alone",
         ));
     }
     let protocols = protocols(plan)?;
-    let clusters: Result<Vec<Cluster>, Failure> = plan.simulated.iter().map(cluster).collect();
+    let clusters: Result<Vec<Cluster>, Failure> =
+        plan.nodes.simulated.iter().map(cluster).collect();
     let clusters = clusters?;
     let cache = fathomp_runtime::unpack()?.cache;
     let mut rows: Vec<Row> = Vec::new();
@@ -83,12 +95,12 @@ fn on(
     rows: &[Row],
 ) -> Result<Plan, Failure> {
     let doubling = || ThreadList::doubling(cluster.nodes);
-    let ThreadList(nodes) = plan.nodes.clone().unwrap_or_else(doubling);
-    let HomesName(homes) = plan.homes;
+    let ThreadList(nodes) = plan.nodes.nodes.clone().unwrap_or_else(doubling);
+    let HomesName(homes) = plan.nodes.homes;
     let way = |protocol: &Protocol| {
-        let priced = Priced::on(cluster, *protocol, plan.dsm_plain, DIFF_MEMORY_MIB)?;
+        let priced = Priced::on(cluster, *protocol, plan.nodes.dsm_plain, DIFF_MEMORY_MIB)?;
         Ok(Way {
-            name: column_name(*protocol, plan.dsm_plain, Some(&cluster.name)),
+            name: column_name(*protocol, plan.nodes.dsm_plain, Some(&cluster.name)),
             protocol: *protocol,
             sharing: priced.sharing,
             homes,

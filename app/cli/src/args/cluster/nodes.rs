@@ -46,6 +46,25 @@ impl Cluster {
         dsm_plain: false,
         net: None,
     };
+
+    /// What the launcher has to arrange, if there are several nodes.
+    pub(crate) fn asked(&self) -> Option<fathomp_launch::Cluster> {
+        (self.nodes > 1).then(|| fathomp_launch::Cluster {
+            protocol: self.dsm,
+            diff_memory_mib: self.dsm_memory.mib(),
+            faults: self.fault_detection.map(Faults::of_nodes),
+            plain: self.dsm_plain,
+            network: self.net.map(|Net(network)| network),
+            ..fathomp_launch::Cluster::of(self.nodes)
+        })
+    }
+
+    /// What does not go together.
+    pub(super) fn contradiction(&self) -> Option<&'static str> {
+        (self.nodes == 1 && self.net.is_some()).then_some(
+            "--net emulates a network between nodes, and there is one node: give --nodes 2 or more, or leave --net out",
+        )
+    }
 }
 
 /// How accesses to pages that are not there are noticed.
@@ -59,7 +78,7 @@ pub(crate) enum Faults {
 
 impl Faults {
     /// As nodes are told.
-    pub(crate) fn of_nodes(self) -> fathomp_launch::Faults {
+    fn of_nodes(self) -> fathomp_launch::Faults {
         match self {
             Self::Userfault => fathomp_launch::Faults::Userfault,
             Self::Mprotect => fathomp_launch::Faults::Mprotect,

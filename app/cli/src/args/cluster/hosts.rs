@@ -100,6 +100,14 @@ pub(crate) struct WireFloor {
     pub(crate) here: bool,
 }
 
+/// `fathomp host-agent`.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct HostAgent {
+    /// Keep the program of an agent.
+    #[arg(long)]
+    pub(crate) supervisor: bool,
+}
+
 /// A range of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ports {
