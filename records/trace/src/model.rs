@@ -47,6 +47,8 @@ pub struct Meta {
     pub threads: Option<u32>,
     /// Processes asked for.
     pub nodes: u32,
+    /// Ranks that `mpirun` or `srun` started together, of which this recording is one.
+    pub ranks: Option<u32>,
     /// How they share memory, if there are several. Recordings of earlier versions say it in
     /// their [`environment`](Self::environment) alone; readers fill it in from there.
     pub sharing: Option<Sharing>,

@@ -97,6 +97,7 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
     let paging = recorded.paging.as_ref();
     let paged = paging.is_some_and(paging::Recorded::is_something);
     let left = Left {
+        of_ranks: rank.map(|_| plan.output.as_path()),
         records: recorded.records,
         problems: &recorded.problems,
         code: code(recorded.ended.exit_code(), recorded.records > 0 || paged),
@@ -192,7 +193,7 @@ impl Job<'_> {
             },
             conditions: Conditions {
                 group,
-                beside_ranks: self.rank.is_some(),
+                ranks: self.rank.map(|rank| rank.size),
                 pace: self.rank.is_none().then_some(pace::SHORT),
                 ..Conditions::default()
             },

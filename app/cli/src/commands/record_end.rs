@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// What a run has left, on this machine or on several hosts.
 pub(super) struct Left<'a> {
+    /// Where all ranks record, if this is one of several.
+    pub(super) of_ranks: Option<&'a Path>,
     pub(super) records: u64,
     pub(super) problems: &'a [String],
     /// Of the command.
@@ -62,8 +64,10 @@ pub(super) fn tell(output: &Path, left: Left<'_>, console: Console) -> Outcome {
     let shown = output.display();
     if left.records > 0 {
         console.say(format!(
-            "recorded {} events{} in {shown}: see `fathomp regions {shown}`",
-            left.records, left.watched,
+            "recorded {} events{} in {shown}: see `fathomp regions {}`",
+            left.records,
+            left.watched,
+            left.of_ranks.unwrap_or(output).display()
         ));
     }
     if let Some(paging) = left.paging.filter(|paging| paging.is_something()) {

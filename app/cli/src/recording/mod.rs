@@ -165,7 +165,7 @@ impl<'a> Prepared<'a> {
             program, unpacked, ..
         } = request.subject;
         // What a rank is linked with may call MPI, too.
-        if request.conditions.beside_ranks || program.may_call_mpi() {
+        if request.conditions.ranks.is_some() || program.may_call_mpi() {
             plan.preload.push(unpacked.mpi.clone());
         }
         Ok(plan)
@@ -195,7 +195,7 @@ impl<'a> Prepared<'a> {
             library: library.to_owned(),
         })?;
         let ended = running.wait(request.conditions.timeout)?;
-        let is_alone = !request.conditions.beside_ranks;
+        let is_alone = request.conditions.ranks.is_none();
         let collector = self.session.as_ref().map(Session::collector);
         let measured = Measured {
             others_used: meter.others(collector).filter(|_| is_alone),
@@ -396,6 +396,7 @@ pub(crate) fn circumstances(request: &Request<'_>) -> Result<Meta, Failure> {
         threads: request.teams.threads.map(|ThreadCount(count)| count),
         nodes: request.teams.nodes().into(),
         sharing: cluster.as_ref().map(sharing),
+        ranks: request.conditions.ranks,
         rehearsal: request.conditions.rehearsal,
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -14,7 +14,7 @@ const PREFIX: &str = "rank.";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rank {
     pub(crate) number: u32,
-    size: u32,
+    pub(crate) size: u32,
 }
 
 impl Rank {

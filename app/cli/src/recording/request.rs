@@ -144,9 +144,9 @@ pub(crate) struct Conditions<'a> {
     pub(crate) group: Option<&'a paging::Group>,
     /// Time after which the program is killed.
     pub(crate) timeout: Option<Duration>,
-    /// Other ranks of the program may run on this machine: what they use cannot be told from
-    /// what other programs use.
-    pub(crate) beside_ranks: bool,
+    /// How many ranks were started together, if this is one of several. Others may run on this
+    /// machine: what they use cannot be told from what other programs use.
+    pub(crate) ranks: Option<u32>,
     /// More threads than processors on purpose: what counts is how work divides.
     pub(crate) rehearsal: bool,
     /// How long to measure before and after the run how fast processors compute, if times

@@ -365,10 +365,14 @@ fn ranks_that_run_apart_have_recordings_of_their_own(mpi: &Mpi) {
         recording.map(|recording| recording.processes.len())
     };
     let ended = record(3, "");
-    let of_first = sentences(&ended)
+    let of_first: Vec<_> = sentences(&ended)
         .into_iter()
-        .filter(|said| said.contains("recorded "));
-    assert_eq!(of_first.count(), 1, "{ended:?}");
+        .filter(|said| said.contains("recorded "))
+        .collect();
+    let [said] = of_first.as_slice() else {
+        panic!("{ended:?}");
+    };
+    assert!(said.ends_with("see `fathomp regions rec`"), "{said}");
     for rank in 0..3 {
         assert_eq!(regions(rank).unwrap(), 1);
     }
@@ -390,6 +394,17 @@ fn ranks_that_run_apart_have_recordings_of_their_own(mpi: &Mpi) {
     run(directory.path(), "predict rec").refused(1, "name one of them, such as rec/rank.0");
     run(directory.path(), "report rec rec/rank.0").refused(1, "a recording of each of 2 ranks");
     run(directory.path(), "regions rec/rank.1").succeeded();
+    // As it is where hosts share no directory.
+    std::fs::remove_dir_all(directory.path().join("rec/rank.1")).unwrap();
+    let ended = run(directory.path(), "regions rec");
+    ended.succeeded();
+    assert!(ended.text().contains(": 1 of 2 ranks with"), "{ended:?}");
+    let text = ended.text().replace('\n', " ");
+    assert!(
+        text.contains("No recordings of 1 rank are here (rank 1)"),
+        "{text}"
+    );
+    assert!(!text.contains("Parallel efficiency"), "{text}");
 }
 
 fn ranks_with_different_programs_are_refused(mpi: &Mpi) {

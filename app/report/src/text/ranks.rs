@@ -4,7 +4,7 @@ use super::mpi::at_least;
 use super::{WIDTH_MIN, printable, wrapped};
 use crate::units::{NOTHING, bytes, duration, percent, short_count};
 use crate::view::ranks as view;
-use fathomp_analysis::{RankRow, Ranks};
+use fathomp_analysis::{HybridEfficiency, RankRow, Ranks};
 use fathomp_tables::Grid;
 
 /// Places that are shown, and ranks.
@@ -34,8 +34,10 @@ pub fn ranks(name: &str, all: &Ranks, width: usize) -> String {
     }
     text.push_str(&wrapped(&explanation, width, ""));
     text.push('\n');
-    text.push_str(&wrapped(&efficiencies(all), width, ""));
-    for sentence in view::causes(all) {
+    if let Some(efficiency) = &all.efficiency {
+        text.push_str(&wrapped(&efficiencies(efficiency), width, ""));
+    }
+    for sentence in view::missing(all).into_iter().chain(view::causes(all)) {
         text.push('\n');
         text.push_str(&wrapped(&printable(&sentence), width, ""));
     }
@@ -88,8 +90,7 @@ fn table(all: &Ranks) -> Grid {
     grid
 }
 
-fn efficiencies(all: &Ranks) -> String {
-    let one = &all.efficiency;
+fn efficiencies(one: &HybridEfficiency) -> String {
     format!(
         "Parallel efficiency {} = MPI {} (load balance {} x communication {}) x OpenMP {}",
         percent(one.parallel),

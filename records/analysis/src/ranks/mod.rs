@@ -40,11 +40,13 @@ use waits::{Waits, waits};
 pub struct Ranks {
     /// Ranks, by number.
     pub ranks: Vec<RankRow>,
+    /// Ranks that were started with these, and whose recordings are not there.
+    pub missing: Vec<u32>,
     /// The longest of their times, without what passes before and in `MPI_Init`, and in and behind
     /// `MPI_Finalize`.
     pub wall_ns: u64,
-    /// Efficiencies of all together.
-    pub efficiency: HybridEfficiency,
+    /// Efficiencies of all together; none if some are missing.
+    pub efficiency: Option<HybridEfficiency>,
     /// Calls of MPI by function and place, of all ranks, the dearest first.
     pub calls: Vec<RankCalls>,
     /// The rank for which the others wait longest, if they do.
@@ -106,7 +108,12 @@ pub struct RankCrowd {
 #[must_use]
 pub fn ranks(mut all: Vec<RankSummary>) -> Ranks {
     all.sort_by_key(RankSummary::number);
-    let (waits, unknown_waits) = match waits(&all) {
+    let missing = missing(&all);
+    let found = match missing.len() {
+        0 => waits(&all),
+        _ => Err("recordings of ranks are missing".to_owned()),
+    };
+    let (waits, unknown_waits) = match found {
         Ok(waits) => (Some(waits), None),
         Err(why) => (None, Some(why)),
     };
@@ -127,7 +134,10 @@ pub fn ranks(mut all: Vec<RankSummary>) -> Ranks {
     let calls = calls(&all, waits.as_ref());
     let waits = waits.unwrap_or_default();
     Ranks {
-        efficiency: efficiency(&parts, wall_ns as f64),
+        efficiency: missing
+            .is_empty()
+            .then(|| efficiency(&parts, wall_ns as f64)),
+        missing,
         crowd: crowd(&all),
         calls,
         ranks: rows,
@@ -140,6 +150,16 @@ pub fn ranks(mut all: Vec<RankSummary>) -> Ranks {
         unknown_waits,
         lines,
     }
+}
+
+/// Of as many ranks as were started together, those that are not there.
+fn missing(all: &[RankSummary]) -> Vec<u32> {
+    let started = all.iter().filter_map(|one| one.started).max().unwrap_or(0);
+    let is_there = |number: &u32| {
+        all.binary_search_by_key(number, RankSummary::number)
+            .is_ok()
+    };
+    (0..started).filter(|number| !is_there(number)).collect()
 }
 
 fn parts(row: &RankRow) -> Parts {

@@ -13,6 +13,8 @@ use fathomp_trace::model::Process;
 pub struct RankSummary {
     /// The program.
     pub name: String,
+    /// Ranks that were started together, if the recording says so.
+    pub(super) started: Option<u32>,
     pub(super) row: RankRow,
     /// Processors that it may use, and that its host has.
     pub(super) processors: u32,
@@ -36,6 +38,7 @@ impl RankSummary {
         let first = one.recording.processes.first();
         Self {
             name: one.analysis.program.name.clone(),
+            started: one.recording.meta.ranks,
             row: super::row::row(one),
             processors: machine.processors(),
             online: machine.cpus_online,

@@ -98,8 +98,24 @@ fn the_rank_that_comes_last_is_waited_for() {
 }
 
 #[test]
+fn efficiencies_are_not_told_if_a_rank_is_missing() {
+    let mut all = [rank(500_000), rank(1_000_000)];
+    for recording in &mut all {
+        recording.meta.ranks = Some(4);
+    }
+    let found = together(&all);
+    assert_eq!(found.missing, [2, 3]);
+    assert!(found.efficiency.is_none() && found.late.is_none());
+    assert!(found.unknown_waits.is_some());
+    all[0].meta.ranks = Some(2);
+    all[1].meta.ranks = Some(2);
+    assert!(together(&all).missing.is_empty());
+}
+
+#[test]
 fn efficiencies_are_products() {
     let found = together(&[rank(500_000), rank(1_000_000)]).efficiency;
+    let found = found.expect("all ranks are there");
     let close = |a: f64, b: f64| assert!((a - b).abs() < 0.01, "{a} {b}: {found:?}");
     close(found.mpi_balance, 0.75);
     close(found.mpi_communication, 1.0);
@@ -357,5 +373,5 @@ fn threads_without_processors_of_their_own_are_told() {
 fn no_rank_is_nothing() {
     let found = ranks(Vec::new());
     assert_eq!((found.ranks.len(), found.wall_ns), (0, 0));
-    assert_eq!(found.efficiency.parallel, 0.0);
+    assert_eq!(found.efficiency.map(|one| one.parallel), Some(0.0));
 }

@@ -55,6 +55,7 @@ pub(in crate::commands) fn record(
     let paging = recorded.paging.as_ref();
     let paged = paging.is_some_and(paging::Recorded::is_something);
     let left = Left {
+        of_ranks: None,
         records: recorded.records,
         problems: &recorded.problems,
         code: code(recorded.exit_code, recorded.records > 0 || paged),

@@ -6,7 +6,7 @@ mod words;
 
 use pictures::Pictures;
 pub(crate) use tables::cell;
-pub(crate) use words::{causes, clocks, headline, sentences, unknown};
+pub(crate) use words::{causes, clocks, headline, missing, sentences, unknown};
 
 use super::colours::LegendEntry;
 use super::table::Table;
@@ -22,7 +22,8 @@ pub(crate) struct AllRanks {
     note: String,
     /// Times by numbers of ranks and threads, and what to say of them.
     splits: Option<Table>,
-    efficiencies: Table,
+    /// None if ranks are missing.
+    efficiencies: Option<Table>,
     table: Table,
     waits: Option<Table>,
     calls: Option<Table>,
@@ -37,12 +38,13 @@ pub(crate) fn build(all: Option<&Ranks>, splits: &[Split]) -> (Option<AllRanks>,
     let Some(all) = all else {
         return (None, None);
     };
-    let mut sentences: Vec<String> = causes(all).chain(unknown(all)).chain(clocks(all)).collect();
+    let mut sentences: Vec<String> = Vec::from_iter(missing(all));
+    sentences.extend(causes(all).chain(unknown(all)).chain(clocks(all)));
     sentences.push("Between MPI_Init and MPI_Finalize. Efficiencies are POP's for hybrid programs: each is the product of those indented below it. A click on a heading sorts.".to_owned());
     let section = AllRanks {
         note: sentences.join(" "),
         splits: (!splits.is_empty()).then(|| tables::splits(splits)),
-        efficiencies: tables::efficiencies(&all.efficiency),
+        efficiencies: all.efficiency.as_ref().map(tables::efficiencies),
         table: tables::table(all),
         waits: (!all.waits.is_empty()).then(|| tables::waits(all)),
         calls: (!all.calls.is_empty()).then(|| tables::calls(all)),

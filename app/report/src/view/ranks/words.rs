@@ -17,7 +17,32 @@ pub(crate) fn headline(all: &Ranks) -> String {
         (Some(least), Some(most)) => format!("{least} to {most} threads"),
         _ => "no threads".to_owned(),
     };
-    format!("{} with {each}", plural(all.ranks.len() as u64, "rank"))
+    let ranks = all.ranks.len() as u64;
+    let started = ranks + all.missing.len() as u64;
+    let of = (started > ranks).then(|| format!("{} of ", units::count(ranks)));
+    format!(
+        "{}{} with {each}",
+        of.unwrap_or_default(),
+        plural(started, "rank")
+    )
+}
+
+/// Ranks of which no recording is there: a sentence.
+pub(crate) fn missing(all: &Ranks) -> Option<String> {
+    /// Numbers that are listed.
+    const LISTED_MAX: usize = 8;
+    let first = all.missing.first()?;
+    let listed = all.missing.iter().take(LISTED_MAX);
+    let listed: Vec<_> = listed.map(u32::to_string).collect();
+    let more = match all.missing.len() > LISTED_MAX {
+        true => ", ...",
+        false => "",
+    };
+    Some(format!(
+        "No recordings of {} are here (rank {}{more}): ranks record on the hosts where they run, so copy the directory rank.{first} and so on from there, or record into a directory that all hosts share; efficiencies are not told until then.",
+        plural(all.missing.len() as u64, "rank"),
+        listed.join(", ")
+    ))
 }
 
 /// Threads that share processors, if some do: a sentence.
@@ -134,15 +159,21 @@ pub(crate) fn causes(all: &Ranks) -> impl Iterator<Item = String> {
 
 /// What the summary says of all ranks, before it says what one does.
 pub(crate) fn sentences(all: &Ranks, shown: u32) -> Vec<String> {
-    let one = &all.efficiency;
+    let efficiency = all.efficiency.as_ref().map(|one| {
+        format!(
+            "; parallel efficiency {}: MPI {}, OpenMP inside ranks {}",
+            percent(one.parallel),
+            percent(one.mpi),
+            percent(one.openmp)
+        )
+    });
     let mut sentences = vec![format!(
-        "{} took {} between MPI_Init and MPI_Finalize; parallel efficiency {}: MPI {}, OpenMP inside ranks {}. What follows is of rank {shown}, which is outside MPI longest.",
+        "{} took {} between MPI_Init and MPI_Finalize{}. What follows is of rank {shown}, which is outside MPI longest.",
         headline(all),
         duration(all.wall_ns as f64),
-        percent(one.parallel),
-        percent(one.mpi),
-        percent(one.openmp)
+        efficiency.unwrap_or_default()
     )];
+    sentences.extend(missing(all));
     sentences.extend(causes(all));
     sentences.iter().map(|text| words::bound(text)).collect()
 }
