@@ -22,6 +22,7 @@ mod overheads;
 mod predict;
 mod record;
 mod record_end;
+mod record_ranks;
 mod regions;
 mod report;
 mod run;

@@ -3,6 +3,7 @@
 use super::cluster;
 use super::measure_intrusion::measure_intrusion;
 use super::record_end::{Left, code, tell};
+use super::record_ranks;
 use crate::args::{Record, ThreadCount};
 use crate::console::{Console, complain};
 use crate::failure::{Failure, Outcome, exit};
@@ -44,6 +45,9 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
         return Ok(code);
     }
     let program = program::examine(&plan.program.command)?;
+    if let Some(code) = record_ranks::record(plan, &program, console)? {
+        return Ok(code);
+    }
     ranks::tell_of_others(&program, console);
     let nodes = plan.nodes.cluster().map_or(1, |cluster| cluster.nodes);
     if let Some(warning) = program.on_nodes(nodes)? {

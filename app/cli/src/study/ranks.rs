@@ -24,8 +24,6 @@ const THREADS: &str = "{threads}";
 /// The command of a study over ranks.
 pub(crate) struct Template<'a> {
     program: &'a Program,
-    /// Which word is the program of MPI, in front of which its recorder is put.
-    recorded: usize,
     myself: PathBuf,
 }
 
@@ -39,18 +37,14 @@ impl<'a> Template<'a> {
                 "with --ranks the command has to say where their number goes: write {ranks} there, as in -- mpirun -np {ranks} ./program",
             ));
         }
-        let recorded = program.program_of_mpi().ok_or_else(|| {
-            usage(
+        if program.programs_of_mpi().is_empty() {
+            return Err(usage(
                 "no program of MPI is seen in the command: name one behind its launcher, as in -- mpirun -np {ranks} ./program",
-            )
-        })?;
+            ));
+        }
         let myself = std::env::current_exe()
             .map_err(|error| Failure::new(format!("cannot find the fathomp program: {error}")))?;
-        Ok(Self {
-            program,
-            recorded,
-            myself,
-        })
+        Ok(Self { program, myself })
     }
 
     /// The command with so many ranks and threads, each rank recorded into a directory.
@@ -59,17 +53,15 @@ impl<'a> Template<'a> {
             let word = replaced(word, RANKS, ranks);
             replaced(&word, THREADS, threads)
         };
-        let mut command: Vec<OsString> = self.program.command.iter().map(put).collect();
         let mut recorder = vec![self.myself.clone().into_os_string()];
         recorder.extend(["--quiet", "record", "--threads"].map(OsString::from));
         recorder.push(threads.to_string().into());
         recorder.extend(["-o".into(), directory.as_os_str().to_owned(), "--".into()]);
-        command.splice(self.recorded..self.recorded, recorder);
-        Program {
-            path: self.program.path.clone(),
-            command,
-            suspicion: None,
-        }
+        let program = Program {
+            command: self.program.command.iter().map(put).collect(),
+            ..self.program.clone()
+        };
+        program.with_ranks_behind(&recorder)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     both![
         what_ranks_wait_for_each_other_is_told(C),
         programs_without_openmp_are_recorded(C),
-        ranks_below_one_recorder_are_one_recording(C),
+        ranks_that_a_launcher_starts_below_the_recorder_are_recorded(C),
         calls_of_the_programs_libraries_are_told(C),
         calls_of_fortran_are_told(Fortran),
         messages_are_matched_at_both_ends(C),
@@ -156,12 +156,29 @@ fn programs_without_openmp_are_recorded(mpi: &Mpi) {
     assert_eq!(calls(&found["calls"], "MPI_Init_thread")["ranks"], 2);
 }
 
-fn ranks_below_one_recorder_are_one_recording(mpi: &Mpi) {
+fn ranks_that_a_launcher_starts_below_the_recorder_are_recorded(mpi: &Mpi) {
     let directory = with_unequal(mpi);
     let start = mpi.start.join(" ");
-    let line = format!("record --threads 1 -o rec -- {start} -np 2 ./unequal");
-    run(directory.path(), &line).succeeded();
+    // Two parts with programs of their own, and output that is the program's alone.
+    let line = format!("record --threads 1 -o rec -- {start} -np 1 ./unequal : -np 1 ./unequal 2");
+    let ended = run(directory.path(), &line);
+    ended.succeeded();
+    assert_eq!(ended.text(), "1\n", "{ended:?}");
     let found = told(directory.path(), "rec");
+    assert_eq!(found["ranks"].as_array().map(Vec::len), Some(2), "{found}");
+    // What a script starts is not known beforehand.
+    // A shell writes it: a test that starts a program meanwhile would keep it open for writing.
+    let script =
+        format!("printf '#!/bin/sh\\nexec {start} -np 2 ./unequal\\n' >both && chmod +x both");
+    let mut shell = Command::new("sh");
+    let written = shell
+        .arg("-c")
+        .arg(script)
+        .current_dir(directory.path())
+        .status();
+    assert!(written.unwrap().success());
+    run(directory.path(), "record --threads 1 -o one -- ./both").succeeded();
+    let found = told(directory.path(), "one");
     assert_eq!(
         calls(&found["mpi"]["calls"], "MPI_Allreduce")["count"],
         50,

@@ -9,7 +9,7 @@ mod script;
 use elf::Linkage;
 pub use elf::{calls, definitions};
 pub use error::ProgramError;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// A program that can be started with the runtime library in front.
@@ -91,14 +91,44 @@ impl Program {
         script || elf::uses_mpi(&self.path) || self.named().any(elf::uses_mpi)
     }
 
-    /// Which word of its command line is the first program that uses MPI, as the last of `mpirun -n
-    /// 4 ./solver`; none if its launcher finds it in some other way.
-    pub fn program_of_mpi(&self) -> Option<usize> {
+    /// Which words of its command line are programs that use MPI, as the last of `mpirun -n 4
+    /// ./solver`, one of each part of `mpirun -n 1 ./first : -n 3 ./others`; none where the launcher
+    /// finds programs in some other way.
+    pub fn programs_of_mpi(&self) -> Vec<usize> {
         let words = self.command.iter().map(Path::new).enumerate().skip(1);
-        let mut files = words.filter(|(_, word)| find::file(word).is_ok());
-        files
-            .find(|(_, word)| elf::uses_mpi(word))
-            .map(|(index, _)| index)
+        let words: Vec<(usize, &Path)> = words.collect();
+        let parts = words.split(|(_, word)| *word == Path::new(":"));
+        let is_one = |(_, word): &&(usize, &Path)| find::file(word).is_ok() && elf::uses_mpi(word);
+        let first = |part: &[(usize, &Path)]| part.iter().find(is_one).map(|(index, _)| *index);
+        parts.filter_map(first).collect()
+    }
+
+    /// Whether it is what starts the ranks of programs that use MPI.
+    pub fn is_launcher_of_mpi(&self) -> bool {
+        /// Names, and what versions of them begin with (`mpirun.openmpi`, `mpiexec.hydra`).
+        const NAMES: [&str; 5] = ["srun", "orterun", "prterun", "prun", "aprun"];
+        const PREFIXES: [&str; 2] = ["mpirun", "mpiexec"];
+        let name = self
+            .command
+            .first()
+            .map(Path::new)
+            .and_then(Path::file_name);
+        let name = name.and_then(OsStr::to_str).unwrap_or_default();
+        NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// The command line with more words in front of each program that uses MPI: what its launcher
+    /// starts instead. The same command line where there is none.
+    pub fn with_ranks_behind(&self, words: &[OsString]) -> Self {
+        let mut command = self.command.clone();
+        for index in self.programs_of_mpi().into_iter().rev() {
+            command.splice(index..index, words.iter().cloned());
+        }
+        Self {
+            path: self.path.clone(),
+            command,
+            suspicion: None,
+        }
     }
 
     /// Programs that its command line names: words that are files which may be executed.
