@@ -112,8 +112,17 @@ impl Arguments {
         unsafe { array.add(index).read_unaligned() }
     }
 
+    /// Whether the program does not want the status, if that can be told.
+    pub(crate) fn ignores_status(&self, world: World, number: u8) -> Option<bool> {
+        let word = self.word(number);
+        match self.is_fortran() {
+            true => Some(world.status_ignored_in_fortran()?.contains(&word)),
+            false => Some(word == world.status_ignore()),
+        }
+    }
+
     /// Source and tag in a status that the function has filled in; nothing if it may have been told
-    /// not to. What says so in Fortran is an address that only MPI knows.
+    /// not to.
     ///
     /// # Safety
     /// The function has an argument of that number: a status or an array with so many of them.
@@ -123,7 +132,7 @@ impl Arguments {
         number: u8,
         index: usize,
     ) -> Option<(c_int, c_int)> {
-        if self.is_fortran() || self.word(number) == world.status_ignore() {
+        if self.ignores_status(world, number)? {
             return None;
         }
         let first = index * world.status_length() + world.source_in_status();

@@ -198,6 +198,14 @@ pub(crate) enum Role {
         /// How many elements are received, and of which type.
         elements: (u8, u8),
     },
+    /// Takes a message of the rank 0, with the tag 1, on the communicator 2, out of those that can be
+    /// received; what receives it by its handle later is no other message.
+    MatchedProbe {
+        /// Whether there is one; none: there is.
+        flag: Option<u8>,
+        /// The status.
+        status: u8,
+    },
     /// Starts the persistent request 0.
     Start,
     /// Starts persistent requests: how many, and where.
@@ -297,6 +305,10 @@ const fn many(flag: Option<u8>, chosen: Option<Chosen>, status: u8) -> Role {
     })
 }
 
+const fn matched_probe(flag: Option<u8>, status: u8) -> Role {
+    Role::MatchedProbe { flag, status }
+}
+
 const fn makes(made: u8, tag: Option<u8>) -> Role {
     Role::MakeCommunicator { made, tag }
 }
@@ -320,6 +332,8 @@ const ROLES: &[(&[&str], Role)] = &[
     (&["Recv_init"], Role::Receive(Ending::Persistent)),
     (&["Sendrecv"], exchange(4, 8, 11, (6, 7))),
     (&["Sendrecv_replace"], exchange(4, 5, 8, (1, 2))),
+    (&["Mprobe"], matched_probe(None, 4)),
+    (&["Improbe"], matched_probe(Some(3), 5)),
     (&["Start"], Role::Start),
     (&["Startall"], Role::StartAll),
     (&["Wait"], one(None, 1)),

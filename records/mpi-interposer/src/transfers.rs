@@ -8,7 +8,7 @@ use crate::requests::{self, Underway};
 use crate::sizes;
 use fathomp_sys::mpi::World;
 use fathomp_types::mpi::{NO_BYTES, NO_PEER, NO_TAG, Transfer, TransferKind};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 
 /// Requests of one call that are looked at; of more it is not told when they are over.
@@ -27,6 +27,8 @@ struct Candidate {
 thread_local! {
     /// Requests of the call under way: kept, so that it grows a few times and no more.
     static CANDIDATES: RefCell<Vec<Candidate>> = const { RefCell::new(Vec::new()) };
+    /// Room for statuses of several requests, likewise.
+    static STATUSES: Cell<Vec<c_int>> = const { Cell::new(Vec::new()) };
 }
 
 /// A call of the program under way, whose messages are told.
@@ -35,6 +37,8 @@ pub(crate) struct Messages {
     world: World,
     /// A status in place of one that the program does not want, which says who has sent.
     status: [c_int; STATUS_ROOM],
+    /// The same for several requests; empty if none are asked for.
+    statuses: Vec<c_int>,
     /// Bytes that are sent or that there is room for.
     bytes: u64,
 }
@@ -58,6 +62,7 @@ impl Messages {
             role,
             world,
             status: [0; STATUS_ROOM],
+            statuses: Vec::new(),
             bytes,
         };
         match role {
@@ -94,17 +99,40 @@ impl Messages {
     pub(crate) unsafe fn ask_for_status(&mut self, arguments: &mut Arguments) {
         let number = match self.role {
             Role::Receive(Ending::WithCall) => 6,
-            Role::Exchange { status, .. } => status,
+            Role::Exchange { status, .. } | Role::MatchedProbe { status, .. } => status,
             Role::Complete(Completion {
                 count: None,
                 status,
                 ..
             }) => status,
+            Role::Complete(Completion {
+                count: Some(count),
+                status,
+                ..
+            }) => {
+                // SAFETY: promised by our caller.
+                let count = unsafe { arguments.integer(count) };
+                return self.ask_for_statuses(
+                    usize::try_from(count).unwrap_or(0),
+                    status,
+                    arguments,
+                );
+            }
             _ => return,
         };
-        let is_unwanted = arguments.word(number) == self.world.status_ignore();
-        if !arguments.is_fortran() && is_unwanted {
+        if arguments.ignores_status(self.world, number) == Some(true) {
             arguments.words[usize::from(number)] = self.status.as_mut_ptr().expose_provenance();
+        }
+    }
+
+    /// Of requests of which one may be of any sender or tag.
+    fn ask_for_statuses(&mut self, count: usize, status: u8, arguments: &mut Arguments) {
+        let mut is_any_open = false;
+        candidates(|all| is_any_open = all.iter().any(|one| is_open(&one.underway.transfer)));
+        if is_any_open && arguments.ignores_status(self.world, status) == Some(true) {
+            self.statuses = STATUSES.try_with(Cell::take).unwrap_or_default();
+            self.statuses.resize(count * self.world.status_length(), 0);
+            arguments.words[usize::from(status)] = self.statuses.as_mut_ptr().expose_provenance();
         }
     }
 
@@ -130,6 +158,8 @@ impl Messages {
             }
             // SAFETY: likewise.
             Role::Exchange { .. } => unsafe { self.exchanged(arguments, call) },
+            // SAFETY: likewise.
+            Role::MatchedProbe { .. } => unsafe { self.probed(arguments, call) },
             // SAFETY: likewise.
             Role::Complete(what) => unsafe { self.completed(what, arguments, call) },
             Role::MakeCommunicator { made, tag } => {
@@ -241,6 +271,33 @@ impl Messages {
         }
     }
 
+    /// The message that is found can only be received by its handle: for other receives it is gone, as if
+    /// it were received.
+    ///
+    /// # Safety
+    /// As of [`Self::end`], of a function that probes so.
+    unsafe fn probed(&self, arguments: &Arguments, call: &Call) {
+        let Role::MatchedProbe { flag, status } = self.role else {
+            return;
+        };
+        // SAFETY: the role says where these are.
+        let found = flag.is_none_or(|flag| unsafe { arguments.integer_at(flag, 0) } != 0);
+        if !found {
+            return;
+        }
+        // SAFETY: likewise.
+        let from = unsafe { (arguments.integer(0), arguments.integer(1)) };
+        // SAFETY: likewise.
+        let communicator = unsafe { arguments.communicator(self.world, 2) };
+        // SAFETY: likewise; it has found a message.
+        let status = unsafe { arguments.status(self.world, status, 0) };
+        if let Some(received) =
+            self.transfer(TransferKind::ReceivePosted, from, communicator, status)
+        {
+            call.transfer(&received);
+        }
+    }
+
     /// A message; nothing if it goes nowhere or its communicator is not known.
     fn transfer(
         &self,
@@ -344,9 +401,8 @@ impl Messages {
         let transfer = one.underway.transfer;
         requests::finish(one.handle, transfer.request);
         let is_send = transfer.kind == TransferKind::SendPosted;
-        let is_open = transfer.peer == NO_PEER || transfer.tag == NO_TAG;
         let (peer, tag) = match status {
-            Some((source, tag)) if !is_send && is_open => {
+            Some((source, tag)) if is_open(&transfer) => {
                 let peer =
                     communicators::with(one.underway.communicator, |all| all.in_world(source));
                 (peer.flatten().unwrap_or(NO_PEER), tag)
@@ -363,6 +419,21 @@ impl Messages {
             ..transfer
         });
     }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        if !self.statuses.is_empty() {
+            let statuses = std::mem::take(&mut self.statuses);
+            let _ = STATUSES.try_with(|all| all.set(statuses));
+        }
+    }
+}
+
+/// Whether the message may be of any sender, or have any tag.
+fn is_open(transfer: &Transfer) -> bool {
+    let is_receive = transfer.kind == TransferKind::ReceivePosted;
+    is_receive && (transfer.peer == NO_PEER || transfer.tag == NO_TAG)
 }
 
 fn count_of(count: c_int) -> usize {

@@ -84,7 +84,7 @@ fn of_ranks(plan: &Regions, ranks: &load::AllRanks, console: Console) -> Outcome
             ranks.directories[0].1.display()
         )));
     }
-    traces::write(plan, &Source::Ranks(&ranks.directories), console)?;
+    traces::write(plan, &Source::Ranks(ranks), console)?;
     let all = &ranks.together;
     console.result("fathomp.ranks", all, || {
         text::ranks(&ranks.program, all, console.width())

@@ -3,26 +3,27 @@
 use crate::args::Regions;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::load::AllRanks;
 use crate::output;
 use fathomp_report::export::{CommonClock, Otf2, Paraver, Perfetto, PerfettoOptions};
 use fathomp_trace::model::{Meta, Recording};
 use fathomp_trace::{reader, writer};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What traces are made of.
 pub(super) enum Source<'a> {
     /// A recording.
     One(&'a Recording),
-    /// Those of ranks, by number; they are read one after the other.
-    Ranks(&'a [(u32, PathBuf)]),
+    /// Those of ranks, which are read one after the other.
+    Ranks(&'a AllRanks),
 }
 
 impl Source<'_> {
     fn count(&self) -> usize {
         match self {
             Self::One(_) => 1,
-            Self::Ranks(ranks) => ranks.len(),
+            Self::Ranks(ranks) => ranks.directories.len(),
         }
     }
 
@@ -31,11 +32,10 @@ impl Source<'_> {
         let Self::Ranks(ranks) = self else {
             return 0;
         };
-        let are_all = ranks
-            .iter()
-            .zip(0..)
-            .all(|((rank, _), index)| *rank == index);
-        if are_all { ranks.len() as u32 } else { 0 }
+        match ranks.together.missing.is_empty() {
+            true => ranks.directories.len() as u32,
+            false => 0,
+        }
     }
 
     fn each(
@@ -45,6 +45,7 @@ impl Source<'_> {
         match self {
             Self::One(recording) => add(None, recording),
             Self::Ranks(ranks) => ranks
+                .directories
                 .iter()
                 .try_for_each(|(rank, directory)| add(Some(*rank), &reader::open(directory)?)),
         }
@@ -59,6 +60,7 @@ impl Source<'_> {
                 begins.chain(begin_of(&recording.meta)).min()
             }
             Self::Ranks(ranks) => ranks
+                .directories
                 .iter()
                 .filter_map(|(_, directory)| {
                     let text = fs::read(directory.join(writer::META)).ok()?;
@@ -66,7 +68,11 @@ impl Source<'_> {
                 })
                 .min(),
         };
-        CommonClock::new(begin.unwrap_or(0))
+        let clock = CommonClock::new(begin.unwrap_or(0));
+        match self {
+            Self::One(_) => clock,
+            Self::Ranks(ranks) => clock.with_hosts(&ranks.together.clocks),
+        }
     }
 }
 

@@ -211,13 +211,16 @@ fn calls_of_the_programs_libraries_are_told(mpi: &Mpi) {
 /// By `mpi` and by `mpi_f08`.
 fn calls_of_fortran_are_told(mpi: &Mpi) {
     let directory = tempfile::tempdir().unwrap();
-    for (module, error) in [("mpi", ", error"), ("mpi_f08", "")] {
+    let of_numbers = "integer :: request(1), status(MPI_STATUS_SIZE)";
+    let of_types = "type(MPI_Request) :: request(1)\n  type(MPI_Status) :: status";
+    for (module, error, handles) in [("mpi", ", error", of_numbers), ("mpi_f08", "", of_types)] {
         let init = error.trim_start_matches(", ");
         let source = format!(
             "program steps
   use {module}
   implicit none
   integer :: rank, step, error
+  {handles}
   double precision :: part, all
   call MPI_Init({init})
   call MPI_Comm_rank(MPI_COMM_WORLD, rank{error})
@@ -225,6 +228,22 @@ fn calls_of_fortran_are_told(mpi: &Mpi) {
     part = rank
     call MPI_Allreduce(part, all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD{error})
     call MPI_Bcast(all, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD{error})
+    if (rank == 0) then
+      call MPI_Send(part, 1, MPI_DOUBLE_PRECISION, 1, step, MPI_COMM_WORLD{error})
+      call MPI_Send(part, 1, MPI_DOUBLE_PRECISION, 1, step, MPI_COMM_WORLD{error})
+    else
+      call MPI_Recv(part, 1, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, MPI_ANY_TAG, &
+        MPI_COMM_WORLD, MPI_STATUS_IGNORE{error})
+      call MPI_Irecv(part, 1, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, MPI_ANY_TAG, &
+        MPI_COMM_WORLD, request(1){error})
+      call MPI_Waitall(1, request, MPI_STATUSES_IGNORE{error})
+      call MPI_Isend(part, 1, MPI_DOUBLE_PRECISION, 0, 7, MPI_COMM_WORLD, request(1){error})
+      call MPI_Wait(request(1), MPI_STATUS_IGNORE{error})
+    end if
+    if (rank == 0) then
+      call MPI_Recv(part, 1, MPI_DOUBLE_PRECISION, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &
+        status{error})
+    end if
   end do
   error = 0
   call MPI_Finalize({init})
@@ -250,6 +269,11 @@ end program
                 "{module}"
             );
         }
+        // Senders and tags are known, also of receives from any whose status is not wanted.
+        let messages = found["messages"].as_array().unwrap().iter();
+        let counts = messages.map(|one| ["from", "to", "count"].map(|key| one[key].as_u64()));
+        let expected = [[0, 1, 24], [1, 0, 12]].map(|one| one.map(Some));
+        assert_eq!(counts.collect::<Vec<_>>(), expected, "{module}");
         // They are known to be calls of all ranks.
         let waits = &found["ranks"][0]["waiting_ns"];
         assert!(!waits.is_null(), "{module}: {found}");
@@ -276,8 +300,12 @@ int main(int count, char **words) {
         if (rank == 0) {
             usleep(10000);
             MPI_Send(sent, 100, MPI_DOUBLE, 1, step, MPI_COMM_WORLD);
+            MPI_Send(sent, 100, MPI_DOUBLE, 1, 50, MPI_COMM_WORLD);
         } else {
+            MPI_Message found;
             MPI_Recv(received, 100, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Mprobe(MPI_ANY_SOURCE, 50, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+            MPI_Mrecv(received, 100, MPI_DOUBLE, &found, MPI_STATUS_IGNORE);
             usleep(10000);
         }
         MPI_Irecv(received, 100, MPI_DOUBLE, 1 - own, 3, other, &requests[0]);
@@ -295,6 +323,14 @@ int main(int count, char **words) {
         MPI_Wait(&persistent, MPI_STATUS_IGNORE);
     }
     MPI_Request_free(&persistent);
+    if (rank == 0) {
+        usleep(50000);
+        MPI_Send(sent, 100, MPI_DOUBLE, 1, 60, MPI_COMM_WORLD);
+    } else {
+        MPI_Message found;
+        MPI_Mprobe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+        MPI_Mrecv(received, 100, MPI_DOUBLE, &found, MPI_STATUS_IGNORE);
+    }
     usleep(rank == 0 ? 50000 : 0);
     MPI_Bcast(sent, 100, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     return MPI_Finalize();
@@ -314,7 +350,7 @@ fn messages_are_matched_at_both_ends(mpi: &Mpi) {
         .collect();
     assert_eq!(
         between,
-        [[0, 1, 24, 24 * 800], [1, 0, 20, 12 * 800 + 8 * 80]],
+        [[0, 1, 37, 37 * 800], [1, 0, 20, 12 * 800 + 8 * 80]],
         "{found}"
     );
     // A rank that the machine holds up is late by more, seldom.
@@ -322,6 +358,7 @@ fn messages_are_matched_at_both_ends(mpi: &Mpi) {
         ("late_sender", "MPI_Recv", Some(1), 40),
         // Either of them may come late here, if the machine holds it up.
         ("late_sender", "MPI_Waitall", None, 40),
+        ("late_sender", "MPI_Mprobe", Some(1), 20),
         ("late_receiver", "MPI_Wait", Some(1), 25),
         ("late_root", "MPI_Bcast", Some(1), 20),
     ] {

@@ -98,6 +98,31 @@ impl World {
         }
     }
 
+    /// The addresses that say in Fortran that a status is not wanted, of the modules `mpi` and
+    /// `mpi_f08`, for one status and for several; none if the implementation does not tell them (MPI
+    /// 4.0, section 19.3.5). Some are known only once MPI is initialised.
+    #[must_use]
+    pub fn status_ignored_in_fortran(self) -> Option<[usize; 4]> {
+        /// Variables that hold these addresses; of the second module not all implementations have any.
+        static VARIABLES: OnceLock<[usize; 4]> = OnceLock::new();
+        let variables = VARIABLES.get_or_init(|| {
+            [
+                c"MPI_F_STATUS_IGNORE",
+                c"MPI_F_STATUSES_IGNORE",
+                c"MPI_F08_STATUS_IGNORE",
+                c"MPI_F08_STATUSES_IGNORE",
+            ]
+            .map(|name| find_symbol(name).expose_provenance())
+        });
+        let addresses = variables.map(|variable| match variable {
+            0 => 0,
+            // SAFETY: MPI's variables of these names are pointers, which it writes before it returns
+            // from its initialisation.
+            one => unsafe { std::ptr::with_exposed_provenance::<usize>(one).read_volatile() },
+        });
+        (addresses[0] != 0 && addresses[1] != 0).then_some(addresses)
+    }
+
     /// Which integer of a status is the source; the tag is the next.
     #[must_use]
     pub const fn source_in_status(self) -> usize {

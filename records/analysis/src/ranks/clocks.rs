@@ -5,6 +5,7 @@
 //! bounds over time, the one that is farthest from all of them is taken (as for Cristian's method,
 //! with clocks of different speed), and half the room between the bounds is the error.
 
+use fathomp_types::Ticks;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -15,6 +16,20 @@ pub struct HostClock {
     pub host: String,
     /// Its times may be wrong by so much; none if no message bounds them in both directions.
     pub error_ns: Option<f64>,
+    /// What to add to its times, and the length of its ticks in nanoseconds.
+    #[serde(skip)]
+    pub(super) shift: Option<(Shift, f64)>,
+}
+
+impl HostClock {
+    /// A time of this host in nanoseconds of the first host's counter, and how many nanoseconds of
+    /// that a tick here is; nothing if the clocks could not be compared.
+    #[must_use]
+    pub fn on_first_host(&self, at: Ticks) -> Option<(f64, f64)> {
+        let (shift, nanos_per_tick) = self.shift?;
+        let ns = shift.apply(at.0 as f64 * nanos_per_tick);
+        Some((ns, nanos_per_tick * (1.0 + shift.slope)))
+    }
 }
 
 /// What is to be added to a host's times.

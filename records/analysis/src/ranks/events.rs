@@ -89,7 +89,7 @@ const ALL: &[&str] = &[
 const FROM_ROOT: &[&str] = &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"];
 const TO_ROOT: &[&str] = &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"];
 /// Functions by which messages are received unseen.
-const UNSEEN: &[&str] = &["MPI_Cancel", "MPI_Mprobe", "MPI_Improbe"];
+const UNSEEN: &[&str] = &["MPI_Cancel"];
 
 /// The name of a function.
 pub(super) fn function(number: u16) -> &'static str {

@@ -152,9 +152,13 @@ pub fn ranks(mut all: Vec<RankSummary>) -> Ranks {
     }
 }
 
-/// Of as many ranks as were started together, those that are not there.
+/// Of as many ranks as were started together, those that are not there. Recordings of earlier
+/// versions do not say how many there were.
 fn missing(all: &[RankSummary]) -> Vec<u32> {
-    let started = all.iter().filter_map(|one| one.started).max().unwrap_or(0);
+    let started = all
+        .iter()
+        .map(|one| one.started.unwrap_or(0).max(one.number() + 1));
+    let started = started.max().unwrap_or(0);
     let is_there = |number: &u32| {
         all.binary_search_by_key(number, RankSummary::number)
             .is_ok()

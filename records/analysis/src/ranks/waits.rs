@@ -375,9 +375,13 @@ impl std::fmt::Display for CallPlace {
 
 /// A time by the clock of the rank's host, as the host's first rank measured that.
 pub(super) fn own_ns(all: &[RankSummary], rank: usize, ticks: Ticks) -> f64 {
-    let host = &all[rank].row.host;
-    let first = all.iter().find(|one| one.row.host == *host);
-    ticks.0 as f64 * first.map_or(1.0, |one| one.nanos_per_tick)
+    ticks.0 as f64 * nanos_per_tick(all, &all[rank].row.host)
+}
+
+/// The length of a host's ticks, as its first rank measured it.
+fn nanos_per_tick(all: &[RankSummary], host: &str) -> f64 {
+    let first = all.iter().find(|one| one.row.host == host);
+    first.map_or(1.0, |one| one.nanos_per_tick)
 }
 
 /// Brings the clocks of all hosts to that of the first rank's.
@@ -439,6 +443,7 @@ fn align(
     let clocks = shifts.iter().map(|(host, shift)| HostClock {
         host: (*host).to_owned(),
         error_ns: shift.map(|shift| shift.error),
+        shift: shift.map(|shift| (shift, nanos_per_tick(all, host))),
     });
     let of = |rank: usize| match host(rank) == first {
         true => Some(Shift::default()),

@@ -178,6 +178,11 @@ fn clocks_of_hosts_are_compared_by_calls_of_all_ranks() {
         "{:?}",
         found.clocks
     );
+    let (ns, of_tick) = found.clocks[0]
+        .on_first_host(Ticks(AHEAD + STEP))
+        .expect("it is known");
+    assert!((ns - STEP as f64).abs() < 1000.0, "{ns}");
+    assert!((of_tick - 1.0).abs() < 2e-4, "{of_tick}");
     for row in &found.ranks {
         let waited = row.waiting_ns.expect("clocks are known");
         assert!(waited.abs_diff(5 * STEP / 2) < 10_000, "{row:?}");

@@ -1,15 +1,18 @@
 //! One clock for processes that each measured their own.
 
+use fathomp_analysis::HostClock;
 use fathomp_types::{Clock, Ticks};
 
 /// Nanoseconds after one moment, for all processes of a program.
 ///
 /// One counter of a machine stamps all its processes, so that there the first process's measure
-/// of a tick does for all. Between machines their wall clocks are compared.
+/// of a tick does for all. Between machines, what ranks told each other brings their clocks together,
+/// or else their wall clocks are compared.
 #[derive(Debug)]
 pub struct CommonClock {
     origin_unix_ns: u64,
     first: Option<(String, Clock)>,
+    hosts: Vec<HostClock>,
 }
 
 impl CommonClock {
@@ -19,6 +22,16 @@ impl CommonClock {
         Self {
             origin_unix_ns,
             first: None,
+            hosts: Vec::new(),
+        }
+    }
+
+    /// The same, with hosts whose clocks are known by that of the first process added.
+    #[must_use]
+    pub fn with_hosts(self, hosts: &[HostClock]) -> Self {
+        Self {
+            hosts: hosts.to_vec(),
+            ..self
         }
     }
 
@@ -34,6 +47,16 @@ impl CommonClock {
         let (first_host, first) = self.first.get_or_insert((host.to_owned(), *clock));
         let ratio = clock.nanos_per_tick / first.nanos_per_tick;
         let same = *first_host == host && (ratio - 1.0).abs() < SAME_COUNTER;
+        let known = self.hosts.iter().find(|one| one.host == host);
+        if let Some((ns, nanos_per_tick)) = known.and_then(|one| one.on_first_host(clock.zero)) {
+            let since_zero = ns - first.zero.0 as f64 * first.nanos_per_tick;
+            let first_zero = first.zero_unix_ns.wrapping_sub(self.origin_unix_ns) as i64;
+            return ProcessClock {
+                zero: clock.zero,
+                zero_ns: first_zero.saturating_add(since_zero.round() as i64),
+                nanos_per_tick,
+            };
+        }
         let clock = if same { *first } else { *clock };
         ProcessClock {
             zero: clock.zero,
