@@ -4,6 +4,7 @@
 mod args;
 mod calibrate;
 mod commands;
+mod core_partition;
 #[cfg(feature = "cluster")]
 mod hosts;
 mod launch;
@@ -17,7 +18,6 @@ mod ranks;
 mod recording;
 mod runtimes;
 mod scored;
-mod share;
 mod sources;
 mod study;
 mod teams;

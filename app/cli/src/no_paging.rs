@@ -91,7 +91,7 @@ impl Never {
         Ok(None)
     }
 
-    pub(crate) fn tap<'a>(&self, _unpacked: &'a Unpacked) -> &'a Path {
+    pub(crate) fn interposer<'a>(&self, _unpacked: &'a Unpacked) -> &'a Path {
         match self.0 {}
     }
 

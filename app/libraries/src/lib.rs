@@ -2,15 +2,15 @@
 //!
 //! The build script of `fathomp-runtime` compiles this crate to a static library, whose code is
 //! optimised as a whole once, and links that into five shared libraries: the runtime in two
-//! editions, the tap, the witness, and the interposer of MPI; without the features `cluster` and
-//! `paging` there is neither the second edition nor the tap. Each exports the symbols of one crate
-//! here; the linker drops what these do not reach.
+//! editions, the interposer of paging, the foreign recorder, and the interposer of MPI; without the
+//! features `cluster` and `paging` there is neither the second edition nor the interposer of paging.
+//! Each exports the symbols of one crate here; the linker drops what these do not reach.
 #![forbid(unsafe_code)]
 
 pub use fathomp_abi as abi;
 #[cfg(feature = "cluster")]
 pub use fathomp_edition as edition;
-pub use fathomp_foreign_recorder as witness;
+pub use fathomp_foreign_recorder as foreign_recorder;
 #[cfg(feature = "paging")]
-pub use fathomp_interposer as tap;
+pub use fathomp_interposer as interposer;
 pub use fathomp_mpi_interposer as mpi;

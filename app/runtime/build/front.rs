@@ -1,7 +1,7 @@
-//! The libraries that stand in front of others' functions: the tap, the witness, and the interposer
-//! of MPI.
+//! The libraries that stand in front of others' functions: the interposer of paging, the foreign
+//! recorder, and the interposer of MPI.
 //!
-//! A function that is called `fathomp_tap_front_NAME`, or likewise for another one, answers to
+//! A function that is called `fathomp_paging_front_NAME`, or likewise for another one, answers to
 //! `NAME` in its library. So the crate's own calls of that function come by the front, too, as those of
 //! the program, and its tests do not.
 
@@ -25,17 +25,18 @@ pub(crate) struct Front<'a> {
     pub(crate) own: &'a [&'a str],
 }
 
-/// The tap also exports what fathomp's runtime and the user's header look for.
-pub(crate) const OF_TAP: [&str; 4] = [
-    "fathomp_tap_interface",
+/// The interposer of paging also exports what fathomp's runtime and the user's header look for.
+pub(crate) const OF_PAGING: [&str; 4] = [
+    "fathomp_paging_interface",
     "fathomp_paging_enter",
     "fathomp_paging_leave",
     "fathomp_paging_phase",
 ];
 
-/// The witness also exports what runtimes look for that speak OMPT, and what the interposer of MPI
-/// does.
-pub(crate) const OF_WITNESS: [&str; 2] = ["ompt_start_tool", "fathomp_mpi_recorder_of_witness"];
+/// The foreign recorder also exports what runtimes look for that speak OMPT, and what the
+/// interposer of MPI looks for.
+pub(crate) const OF_FOREIGN_RECORDER: [&str; 2] =
+    ["ompt_start_tool", "fathomp_mpi_recorder_of_foreign"];
 
 /// Compiles the functions in C.
 fn compile(source: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
@@ -47,7 +48,7 @@ fn compile(source: &Path, out: &Path) -> Result<PathBuf, Box<dyn Error>> {
         .args(["-fexceptions", "-fno-builtin", "-o"])
         .arg(&object)
         .arg(source);
-    run(command, "the tap's functions in C")?;
+    run(command, "paging's functions in C")?;
     Ok(object)
 }
 

@@ -11,9 +11,9 @@ mod names;
 use fathomp_embed::pack::{self, Nested};
 use fathomp_launch::Variable;
 use fathomp_launch::names::{
-    CLUSTER_LIBRARY, MPI_LIBRARY, RUNTIME_LIBRARY, TAP_LIBRARY, WITNESS_LIBRARY,
+    CLUSTER_LIBRARY, FOREIGN_RECORDER_LIBRARY, MPI_LIBRARY, PAGING_LIBRARY, RUNTIME_LIBRARY,
 };
-use front::{Front, OF_TAP, OF_WITNESS};
+use front::{Front, OF_FOREIGN_RECORDER, OF_PAGING};
 use link::Edition;
 use std::collections::BTreeMap;
 use std::env;
@@ -48,8 +48,8 @@ struct Library {
 const READY: [Variable; 5] = [
     RUNTIME_LIBRARY,
     CLUSTER_LIBRARY,
-    TAP_LIBRARY,
-    WITNESS_LIBRARY,
+    PAGING_LIBRARY,
+    FOREIGN_RECORDER_LIBRARY,
     MPI_LIBRARY,
 ];
 
@@ -70,11 +70,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let runtime = library("libgomp.so.1", "libgomp.so.1", RUNTIME_LIBRARY);
     let cluster =
         has("cluster").then(|| library("cluster/libgomp.so.1", "cluster.so", CLUSTER_LIBRARY));
-    let tap = has("paging").then(|| library("libfathomp-tap.so", "libfathomp-tap.so", TAP_LIBRARY));
-    let witness = library(
-        "libfathomp-witness.so",
-        "libfathomp-witness.so",
-        WITNESS_LIBRARY,
+    let interposer = has("paging").then(|| {
+        library(
+            "libfathomp-paging.so",
+            "libfathomp-paging.so",
+            PAGING_LIBRARY,
+        )
+    });
+    let foreign_recorder = library(
+        "libfathomp-foreign-recorder.so",
+        "libfathomp-foreign-recorder.so",
+        FOREIGN_RECORDER_LIBRARY,
     );
     let mpi = library("libfathomp-mpi.so", "libfathomp-mpi.so", MPI_LIBRARY);
     let probe = out.join("probe");
@@ -84,8 +90,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let mut libraries = vec![runtime];
     libraries.extend(cluster);
-    libraries.extend(tap);
-    libraries.extend([witness, mpi]);
+    libraries.extend(interposer);
+    libraries.extend([foreign_recorder, mpi]);
     if env::var_os(RUNTIME_LIBRARY.name).is_some() {
         for library in &libraries {
             let ready = env::var_os(library.ready.name).ok_or_else(|| {
@@ -131,18 +137,18 @@ fn link_all(
     let archive = pack::static_library(code, workspace, out)?;
     if has("paging") {
         let front = Front {
-            name: "libfathomp-tap.so",
-            face: "tap",
+            name: "libfathomp-paging.so",
+            face: "paging",
             source: Some(&workspace.join("paging/interposer/c/variadic.c")),
-            own: &OF_TAP,
+            own: &OF_PAGING,
         };
         front::library(&front, &archive, out)?;
     }
     let front = Front {
-        name: "libfathomp-witness.so",
-        face: "witness",
+        name: "libfathomp-foreign-recorder.so",
+        face: "foreign_recorder",
         source: None,
-        own: &OF_WITNESS,
+        own: &OF_FOREIGN_RECORDER,
     };
     front::library(&front, &archive, out)?;
     let front = Front {

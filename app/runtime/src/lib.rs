@@ -1,8 +1,9 @@
-//! The runtime library, the tap and the witness inside the program, and their way to the disk.
+//! The runtime library, the interposer of paging and the foreign recorder inside the program, and
+//! their way to the disk.
 //!
 //! A program can only be made to load a *file*, so the embedded libraries are
 //! unpacked once per user ([`fathomp_embed`]). Without the feature `cluster` the runtime's edition for
-//! several nodes is not among them, and without `paging` the tap is not.
+//! several nodes is not among them, and without `paging` the interposer is not.
 #![forbid(unsafe_code)]
 
 #[cfg(any(feature = "paging", test))]
@@ -25,8 +26,8 @@ const LIBRARY: &str = "libgomp.so.1";
 #[cfg(feature = "cluster")]
 const CLUSTER_LIBRARY: &str = "cluster/libgomp.so.1";
 #[cfg(feature = "paging")]
-const TAP: &str = "libfathomp-tap.so";
-const WITNESS: &str = "libfathomp-witness.so";
+const INTERPOSER: &str = "libfathomp-paging.so";
+const FOREIGN_RECORDER: &str = "libfathomp-foreign-recorder.so";
 const MPI: &str = "libfathomp-mpi.so";
 const PROBE: &str = "probe";
 
@@ -43,10 +44,10 @@ pub struct Unpacked {
     pub cluster_library: PathBuf,
     /// The library that is loaded into programs whose paging is recorded, for `LD_PRELOAD`.
     #[cfg(feature = "paging")]
-    pub tap: PathBuf,
+    pub interposer: PathBuf,
     /// The library that is loaded into programs that are recorded on a runtime other than ours,
     /// for `LD_PRELOAD`.
-    pub witness: PathBuf,
+    pub foreign_recorder: PathBuf,
     /// The library that tells recorders of MPI's calls, for `LD_PRELOAD`.
     pub mpi: PathBuf,
     /// The program that measures what the library's constructs cost.
@@ -89,8 +90,8 @@ pub fn unpack_at(candidates: &[Candidate]) -> Result<Unpacked, UnpackError> {
         #[cfg(feature = "cluster")]
         cluster_library: file(CLUSTER_LIBRARY),
         #[cfg(feature = "paging")]
-        tap: file(TAP),
-        witness: file(WITNESS),
+        interposer: file(INTERPOSER),
+        foreign_recorder: file(FOREIGN_RECORDER),
         mpi: file(MPI),
         probe: file(PROBE),
         cache: unpacked.cache,
@@ -119,14 +120,14 @@ fn name_as_llvms(library: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What the tap's file holds.
+/// What the interposer's file holds.
 ///
 /// # Errors
 /// If it was damaged by the build.
 #[cfg(feature = "paging")]
-pub fn tap() -> io::Result<Vec<u8>> {
+pub fn interposer() -> io::Result<Vec<u8>> {
     let mut files = BUNDLE.files.iter();
-    let found = files.find(|file| file.name == TAP);
+    let found = files.find(|file| file.name == INTERPOSER);
     content(found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?)
 }
 
@@ -148,8 +149,8 @@ mod tests {
             #[cfg(feature = "cluster")]
             (&unpacked.cluster_library, CLUSTER_LIBRARY),
             #[cfg(feature = "paging")]
-            (&unpacked.tap, TAP),
-            (&unpacked.witness, WITNESS),
+            (&unpacked.interposer, INTERPOSER),
+            (&unpacked.foreign_recorder, FOREIGN_RECORDER),
             (&unpacked.mpi, MPI),
             (&unpacked.probe, PROBE),
         ];

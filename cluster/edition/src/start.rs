@@ -6,7 +6,7 @@ use super::fork;
 use super::io;
 use super::{threads, world};
 use fathomp_abi::fatal::{fatal, warn};
-use fathomp_abi::tap;
+use fathomp_abi::interposer;
 use fathomp_launch::names::LOADS;
 use fathomp_launch::{asks_for_nodes, of_this_process};
 use fathomp_node::start::{self, Forming, Plan};
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn fathomp_start_main(
 fn planned() -> Option<Plan> {
     let plan = start::plan().and_then(|plan| {
         match plan {
-            Some(plan) => start::prepare(plan, tap::address().addr())?,
+            Some(plan) => start::prepare(plan, interposer::address().addr())?,
             None if asks_for_nodes(&of_this_process) && start::only_libraries_have_openmp() => {
                 warn(format_args!(
                     "warning: the program runs in one process: its libraries use OpenMP, \
@@ -133,7 +133,7 @@ extern "C" fn clustered_main(
     let Some((main, plan)) = PROGRAM.get() else {
         return 1;
     };
-    fathomp_omp::tap::find();
+    fathomp_omp::interposer::find();
     let traits = lead_atomics().unwrap_or_else(|error| fatal(format_args!("{error}")));
     fork::refuse();
     world::begin();

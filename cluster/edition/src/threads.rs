@@ -16,10 +16,10 @@ with_caller! {
     fathomp_thrd_create => thrd_create, "rcx";
 }
 
-/// A thread begins that is not ours, if the caller is not. What comes through the tap, which
+/// A thread begins that is not ours, if the caller is not. What comes through the interposer, which
 /// may stand in front of us, is the program's or what we have begun ourselves.
 fn tell(caller: usize) {
-    let is_ours = || match heap::is_taps(caller) {
+    let is_ours = || match heap::is_of_interposer(caller) {
         true => starts_ours(),
         false => heap::is_private(caller),
     };

@@ -65,17 +65,17 @@ pub fn undisturbed() -> Option<Inside> {
     memory().map(|_| deferral::enter())
 }
 
-/// Whether code at address `caller` is the C library's, ours or the tap's.
+/// Whether code at address `caller` is the C library's, ours or the interposer's.
 #[must_use]
 pub fn is_private(caller: usize) -> bool {
     memory().is_none_or(|memory| memory.is_private(caller))
 }
 
-/// Whether code at address `caller` is that of the tap, which passes calls of others on as well
+/// Whether code at address `caller` is that of the interposer, which passes calls of others on as well
 /// as making its own.
 #[must_use]
-pub fn is_taps(caller: usize) -> bool {
-    memory().is_some_and(|memory| memory.is_taps(caller))
+pub fn is_of_interposer(caller: usize) -> bool {
+    memory().is_some_and(|memory| memory.is_of_interposer(caller))
 }
 
 /// What became of a wish for a shared block.

@@ -24,9 +24,9 @@ const PRIVATE: [&str; 2] = ["libc.so", "ld-linux"];
 pub(crate) struct Memory {
     nodes: u16,
     private: Vec<Range<usize>>,
-    /// The tap, which records paging, stands in front of the C library as we do, and has no
+    /// The interposer, which records paging, stands in front of the C library as we do, and has no
     /// part in what nodes share.
-    tap: Vec<Range<usize>>,
+    interposer: Vec<Range<usize>>,
     /// What this node allocates, and who it is.
     own: Mutex<(NodeId, Heap)>,
     /// End of the addresses that have ever been allocated, by node; 0 if none were. Of all
@@ -46,18 +46,18 @@ pub(crate) fn memory() -> Option<&'static Memory> {
     MEMORY.get()
 }
 
-/// Makes the shared heap. From now on the program's blocks come from there. `tap` is an address
-/// in the code of the tap, 0 if none is loaded.
+/// Makes the shared heap. From now on the program's blocks come from there. `interposer` is an address
+/// in the code of the interposer, 0 if none is loaded.
 ///
 /// # Errors
 /// If the address range is taken.
-pub(crate) fn set_up(nodes: u16, tap: usize) -> io::Result<&'static Memory> {
+pub(crate) fn set_up(nodes: u16, interposer: usize) -> io::Result<&'static Memory> {
     pages::reserve(&Layout::heap(nodes))?;
     let me = NodeId(0);
     let memory = Memory {
         nodes,
         private: image::modules_named(&PRIVATE, set_up as *const () as usize),
-        tap: image::modules_named(&[], tap),
+        interposer: image::modules_named(&[], interposer),
         own: Mutex::new((me, heap_of(me))),
         used_ends: SharedMemory::new(Sections {
             halves: 0,
@@ -98,13 +98,13 @@ impl Memory {
     /// Whether code at that address gets private memory.
     #[inline]
     pub(crate) fn is_private(&self, caller: usize) -> bool {
-        let mut all = self.private.iter().chain(&self.tap);
+        let mut all = self.private.iter().chain(&self.interposer);
         all.any(|range| range.contains(&caller))
     }
 
-    /// Whether code at that address is the tap's, which passes on what others ask for.
-    pub(crate) fn is_taps(&self, caller: usize) -> bool {
-        self.tap.iter().any(|range| range.contains(&caller))
+    /// Whether code at that address is the interposer's, which passes on what others ask for.
+    pub(crate) fn is_of_interposer(&self, caller: usize) -> bool {
+        self.interposer.iter().any(|range| range.contains(&caller))
     }
 
     /// Whether a block is one of the shared heap.

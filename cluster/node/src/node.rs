@@ -17,7 +17,7 @@ use crate::observer::Observer;
 use crate::profile::Profile;
 use crate::slots::{Place, Slot, Slots};
 use crate::waits::Waits;
-use fathomp_omp::tap;
+use fathomp_omp::interposer;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::pages::Pages;
 use fathomp_sys::cluster::process;
@@ -431,7 +431,7 @@ impl Node {
     pub fn serve_others(&self) -> ! {
         // Not before it has started the program's thread: threads of those that are ignored
         // are, too.
-        tap::ignore_this_thread();
+        interposer::ignore_this_thread();
         let _inside = deferral::enter();
         let mut quiet = IdleFlusher::new(self.waits);
         loop {

@@ -1,10 +1,10 @@
-//! The counters of the shared memory as the tap reads them: words that only rise.
+//! The counters of the shared memory as the interposer reads them: words that only rise.
 //!
 //! They get what threads hand over to their recorders, at the same moment, so both
 //! recordings have the same sums. What a node does for others has no thread of its own: it
 //! counts as that of the node's first thread, since the service thread is no task.
 
-use fathomp_omp::tap;
+use fathomp_omp::interposer;
 use fathomp_trace::dsm::{DsmCount, DsmCounts};
 use fathomp_types::ThreadId;
 use fathomp_types::interposer::SharedCount;
@@ -32,9 +32,9 @@ pub(crate) struct PagingCounters {
 }
 
 impl PagingCounters {
-    /// For so many threads, if there is a tap.
+    /// For so many threads, if there is an interposer.
     pub(crate) fn new(threads: usize) -> Option<Self> {
-        tap::tap().map(|_| Self::for_threads(threads))
+        interposer::interposer().map(|_| Self::for_threads(threads))
     }
 
     fn for_threads(threads: usize) -> Self {
@@ -46,10 +46,13 @@ impl PagingCounters {
         }
     }
 
-    /// The calling thread is that one: the tap reads its words from now on.
+    /// The calling thread is that one: the interposer reads its words from now on.
     pub(crate) fn introduce(&'static self, thread: ThreadId) {
-        if let (Some(tap), Some(words)) = (tap::tap(), self.threads.get(thread.0 as usize)) {
-            (tap.counters)(&words.0);
+        if let (Some(interposer), Some(words)) = (
+            interposer::interposer(),
+            self.threads.get(thread.0 as usize),
+        ) {
+            (interposer.counters)(&words.0);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::sharing::{Sharing, SharingError};
 use crate::slots::{self, Hooks, Slots, THREADS};
 use crate::waits::Traits;
 use fathomp_launch::{Cluster, ClusterError, Faults, WatchError, of_this_process};
-use fathomp_omp::tap;
+use fathomp_omp::interposer;
 use fathomp_sys::affinity;
 use fathomp_sys::clock::monotonic_ns;
 use fathomp_sys::cluster::alike::OwnPages;
@@ -189,13 +189,13 @@ fn scheme(asked: Option<Faults>, watch: Option<&fathomp_launch::Watch>) -> Schem
 }
 
 /// Prepares for it: from now on the program's blocks come from the shared heap.
-/// To be called before the program's constructors run. `tap` is an address in the code of the
+/// To be called before the program's constructors run. `interposer` is an address in the code of the
 /// library that records paging, 0 if there is none: its blocks are its own.
 ///
 /// # Errors
 /// If an address range is taken.
-pub fn prepare(plan: Plan, tap: usize) -> Result<(), StartError> {
-    memory::set_up(plan.nodes, tap).map_err(StartError::Reserve)?;
+pub fn prepare(plan: Plan, interposer: usize) -> Result<(), StartError> {
+    memory::set_up(plan.nodes, interposer).map_err(StartError::Reserve)?;
     if observer::notes_blocks() {
         blocks::note_all();
     }
@@ -332,7 +332,7 @@ pub fn fork(meeting: Meeting, traits: Traits) -> Result<(Forming, Backing), Star
                 children.push(child);
             }
             Forked::Child => {
-                tap::forked();
+                interposer::forked();
                 me = NodeId(node);
                 children.clear();
                 // Node 0 tells of them.
@@ -380,7 +380,7 @@ fn connect(me: NodeId, fabric: &Fabric, met: Option<Met>) -> io::Result<&'static
     let transport: &'static HostsTransport = Box::leak(Box::new(transport));
     if transport.has_neighbours() {
         let forward = || {
-            tap::ignore_this_thread();
+            interposer::ignore_this_thread();
             transport.forward_bell()
         };
         starting_ours(|| std::thread::Builder::new().spawn(forward))?;

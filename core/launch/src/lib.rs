@@ -1,4 +1,4 @@
-//! What launchers tell the programs that they start, and the runtime and the tap in them.
+//! What launchers tell the programs that they start, and the runtime and the interposer in them.
 //!
 //! A launcher fills in a [`Plan`], which becomes environment variables; inside the program
 //! each part of the plan is read back by the crate that acts on it. Every name is written

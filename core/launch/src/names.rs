@@ -141,8 +141,8 @@ variables! { ALL:
     }
     PAGING = "FATHOMP_PAGING" {
         values: "a directory", default: "nothing is recorded",
-        set_by: "`record --paging`", read_by: "tap",
-        "Where the tap finds what to record of paging, and leaves it."
+        set_by: "`record --paging`", read_by: "interposer",
+        "Where the interposer finds what to record of paging, and leaves it."
     }
     PLAN = "FATHOMP_PLAN" {
         values: "a file", default: "none",
@@ -199,12 +199,12 @@ variables! { DEVELOPMENT:
         set_by: "you", read_by: "runtime (build)",
         "The runtime library for several nodes to embed."
     }
-    TAP_LIBRARY = "FATHOMP_TAP_LIBRARY" {
+    PAGING_LIBRARY = "FATHOMP_PAGING_LIBRARY" {
         values: "a file", default: "it is built",
         set_by: "you", read_by: "runtime (build)",
-        "The tap to embed."
+        "The interposer of paging to embed."
     }
-    WITNESS_LIBRARY = "FATHOMP_WITNESS_LIBRARY" {
+    FOREIGN_RECORDER_LIBRARY = "FATHOMP_FOREIGN_RECORDER_LIBRARY" {
         values: "a file", default: "it is built",
         set_by: "you", read_by: "runtime (build)",
         "The recorder of programs on other runtimes to embed."
@@ -214,10 +214,10 @@ variables! { DEVELOPMENT:
         set_by: "you", read_by: "runtime (build)",
         "The interposer of MPI to embed."
     }
-    TAP_UNDER_TEST = "FATHOMP_TAP_UNDER_TEST" {
+    PAGING_UNDER_TEST = "FATHOMP_PAGING_UNDER_TEST" {
         values: "a file", default: "none",
         set_by: "you", read_by: "abi-tests",
-        "The tap to load in front of the runtime in tests."
+        "The interposer of paging to load in front of the runtime in tests."
     }
     ALL_TESTS = "FATHOMP_ALL_TESTS" {
         values: "set, unset", default: "unset",

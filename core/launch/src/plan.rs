@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// All that a launcher tells a program, the runtime and the tap in it.
+/// All that a launcher tells a program, the runtime and the interposer in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// OpenMP's own settings.
@@ -192,7 +192,10 @@ mod tests {
         assert_eq!(with(&[ours], None), ours);
         assert_eq!(with(&[ours], Some("")), ours);
         assert_eq!(with(&[ours], Some("/m.so")), "/c/libgomp.so.1:/m.so");
-        assert_eq!(with(&["/tap.so", ours], None), "/tap.so:/c/libgomp.so.1");
+        assert_eq!(
+            with(&["/interposer.so", ours], None),
+            "/interposer.so:/c/libgomp.so.1"
+        );
     }
 
     #[test]

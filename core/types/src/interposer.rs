@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::AtomicU64;
 
 /// Name of the function that the interposer exports, a [`Function`].
-pub const SYMBOL: &CStr = c"fathomp_tap_interface";
+pub const SYMBOL: &CStr = c"fathomp_paging_interface";
 
 /// Version of [`Interface`].
 pub const VERSION: u32 = 2;

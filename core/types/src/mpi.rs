@@ -238,7 +238,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// Names of the functions by which libraries that record give their [`Recorder`], each a
 /// [`Function`]: of the runtime, and of the recorder of other runtimes.
-pub const SYMBOLS: [&CStr; 2] = [c"fathomp_mpi_recorder", c"fathomp_mpi_recorder_of_witness"];
+pub const SYMBOLS: [&CStr; 2] = [c"fathomp_mpi_recorder", c"fathomp_mpi_recorder_of_foreign"];
 
 /// Version of [`Recorder`].
 pub const VERSION: u32 = 2;

@@ -8,7 +8,7 @@
 //! * [`api`]: the `omp_*` routines; [`allocator`]: those about memory.
 //! * [`device`]: `target` constructs and routines, on the host.
 //! * [`unloading`]: `dlclose`, for the sake of recordings.
-//! * [`tap`]: tells the recorder of paging, if there is one, what threads wait for.
+//! * [`interposer`]: tells the recorder of paging, if there is one, what threads wait for.
 //! * `mpi`: what the interposer of MPI finds, to tell the recorder of MPI's calls.
 //! * [`ompt`]: finds the first-party tool, if there is one, and what it may call.
 //! * [`entry`]: entry points that remember where they were called from.
@@ -22,12 +22,12 @@ mod entry;
 pub mod error_directive;
 pub mod fatal;
 pub mod gomp;
+pub mod interposer;
 pub mod kmpc;
 mod load;
 mod mpi;
 mod ompt;
 mod reachable;
-pub mod tap;
 pub mod unloading;
 
 pub use load::{finish, load};

@@ -28,10 +28,10 @@ pub fn load() {
         stack_overflow::leave_alone();
     } else {
         // Cores of nodes are not divided.
-        fathomp_omp::share::join();
+        fathomp_omp::core_partition::join();
     }
     runtime::watch_stacks(overflow::watch);
-    crate::tap::expect();
+    crate::interposer::expect();
     crate::ompt::expect();
     // SAFETY: plans ask for words of data blocks that the functions read themselves, as the
     // scan of their code shows; the runtime follows a plan only for the build it was made of.

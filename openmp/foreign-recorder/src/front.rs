@@ -84,7 +84,7 @@ macro_rules! front {
         /// # Safety
         /// As of the function behind.
         #[allow(non_snake_case, clippy::too_many_arguments, reason = "as behind")]
-        #[unsafe(export_name = concat!("fathomp_witness_front_", stringify!($name)))]
+        #[unsafe(export_name = concat!("fathomp_foreign_recorder_front_", stringify!($name)))]
         unsafe extern "C" fn $name($($argument: $type),*) $(-> $returned)? {
             let $next = $crate::front::real!(
                 $name: unsafe extern "C" fn($($type),*) $(-> $returned)?
@@ -107,7 +107,7 @@ macro_rules! front_with_call_site {
 
             fathomp_sys::noting_call_site! {
                 $(#[$doc])*
-                entry, concat!("fathomp_witness_front_", stringify!($name)), body
+                entry, concat!("fathomp_foreign_recorder_front_", stringify!($name)), body
             }
 
             /// As the function behind.

@@ -6,7 +6,7 @@
 //! * [`seen`]: what both see, turned into records.
 //!
 //! It is preloaded, so one library serves whatever runtime a program turns out to use. The
-//! functions in front have names of their own here, `fathomp_witness_front_GOMP_parallel` for
+//! functions in front have names of their own here, `fathomp_foreign_recorder_front_GOMP_parallel` for
 //! `GOMP_parallel`; only the shared library is linked so that they answer to the names of those
 //! behind (`app/runtime/build`).
 

@@ -5,12 +5,12 @@ use crate::seen;
 /// The loader calls it: `fathomp-runtime`'s build script puts it into the library's list of what is
 /// to run first. Programs that merely link the crate, such as its tests, are not recorded.
 #[unsafe(no_mangle)]
-extern "C" fn fathomp_witness_load() {
+extern "C" fn fathomp_foreign_recorder_load() {
     seen::loaded();
 }
 
 /// The loader calls it at the process's end, likewise.
 #[unsafe(no_mangle)]
-extern "C" fn fathomp_witness_finish() {
+extern "C" fn fathomp_foreign_recorder_finish() {
     seen::finish();
 }

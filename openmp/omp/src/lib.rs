@@ -11,7 +11,7 @@
 //! * [`cluster`]: regions spread over processes that share no memory by
 //!   themselves.
 //! * [`observer`]: who is told of what threads do, and who has a say in how many do it: the
-//!   recorder, a first-party tool, the library that records paging (by [`tap`]), advice, and
+//!   recorder, a first-party tool, the library that records paging (by [`interposer`]), advice, and
 //!   dividing the machine with other programs.
 //! * [`icv`], [`mod@env`], [`places`]: what the user may set.
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ pub mod env;
 mod event_count;
 pub mod icv;
 pub mod initial;
+pub mod interposer;
 mod message;
 pub mod observer;
 pub mod overflow;
@@ -35,13 +36,12 @@ mod recorded;
 mod rendezvous;
 pub mod runtime;
 pub mod sync;
-pub mod tap;
 pub mod task;
 pub mod team;
 mod wait;
 pub mod worker;
 pub mod worksharing;
 
-pub use observer::{recording, share, tool, trips};
+pub use observer::{core_partition, recording, tool, trips};
 pub use runtime::runtime;
 pub use worker::current;

@@ -2,7 +2,7 @@
 
 use crate::cluster::{self, Part};
 use crate::icv::{Icvs, ProcBind};
-use crate::observer::share;
+use crate::observer::core_partition;
 use crate::observer::{self, Decider, Met, Region};
 use crate::pool::Seat;
 use crate::runtime::runtime;
@@ -303,7 +303,7 @@ fn team_size(outer: &Team, icvs: &Icvs, fork: &Fork) -> (u32, Decider) {
         0 => (icvs.num_threads, Decider::Environment),
         _ => (clause, Decider::Clause),
     };
-    if icvs.dynamic && (clause == 0 || !share::is_at_board()) && size > runtime().threads {
+    if icvs.dynamic && (clause == 0 || !core_partition::is_at_board()) && size > runtime().threads {
         (size, decider) = (runtime().threads, Decider::Dynamic);
     }
     (size.clamp(1, LARGEST_TEAM), decider)
@@ -399,14 +399,16 @@ pub(crate) fn serve(worker: &'static Worker, seat: Seat) {
     loop {
         let mut order = seen;
         observer::idles(|| {
-            team.dock.bell.wait(share::resting(team.patience()), || {
-                order = Order(team.dock.order.load(Ordering::SeqCst));
-                order != seen || {
-                    observer::looks_for_end(member, team);
-                    task::help_from_dock(member, seen);
-                    false
-                }
-            });
+            team.dock
+                .bell
+                .wait(core_partition::resting(team.patience()), || {
+                    order = Order(team.dock.order.load(Ordering::SeqCst));
+                    order != seen || {
+                        observer::looks_for_end(member, team);
+                        task::help_from_dock(member, seen);
+                        false
+                    }
+                });
         });
         seen = order;
         observer::end_is_due(member);

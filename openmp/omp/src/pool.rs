@@ -4,7 +4,7 @@ use crate::cluster;
 use crate::event_count::{EventCount, SpinPolicy};
 use crate::message;
 use crate::observer;
-use crate::observer::share;
+use crate::observer::core_partition;
 use crate::parallel;
 use crate::runtime::runtime;
 use crate::team::{Member, Order, Team};
@@ -129,7 +129,7 @@ impl Pool {
             .stack_size
             .unwrap_or_else(process::default_thread_stack_bytes);
         let live = move || {
-            share::unbind();
+            core_partition::unbind();
             match cluster::installed() {
                 Some(_) => stack_overflow::note(Owner::Runtime),
                 None => stack_overflow::cover(Owner::Runtime),

@@ -2,7 +2,7 @@
 //! protocol files against another module of this name, whose atomics and futex
 //! run under a scheduler that explores interleavings.
 
-pub(crate) use crate::tap::waits_long;
+pub(crate) use crate::interposer::waits_long;
 pub(crate) use fathomp_sys::process::yield_now;
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicU32, Ordering};

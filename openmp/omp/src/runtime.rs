@@ -6,8 +6,8 @@ use crate::event_count::SpinPolicy;
 use crate::icv::{DeviceIcvs, Icvs};
 use crate::message;
 use crate::observer;
+use crate::observer::core_partition;
 use crate::observer::recording;
-use crate::observer::share;
 use crate::observer::tool;
 use crate::pool::Pool;
 use crate::task;
@@ -249,7 +249,7 @@ impl Runtime {
             (None, None) => 200_000,
             (None, Some(WaitPolicy::Active)) => u32::MAX,
         };
-        if busy > share::processors(self.processors) {
+        if busy > core_partition::processors(self.processors) {
             SpinPolicy::offering(polls.min(OFFERS))
         } else {
             SpinPolicy::polling(polls)

@@ -7,12 +7,12 @@
 use crate::cluster::Nodes;
 use crate::event_count::{EventCount, SpinPolicy};
 use crate::icv::Icvs;
+use crate::interposer::Marks;
 use crate::observer::AtEnd;
 use crate::observer::tool::{MemberWords, TeamWords};
 use crate::own::Own;
 use crate::places::{Spot, TeamBinding};
 use crate::rendezvous::Rendezvous;
-use crate::tap::Marks;
 use crate::task;
 use crate::worker::Worker;
 use crate::worksharing;

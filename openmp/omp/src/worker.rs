@@ -21,7 +21,7 @@ pub struct Worker {
     pub(crate) recording: OfThread,
     /// Hash of the affinity line shown last; 0 if none.
     pub(crate) shown_affinity: Own,
-    /// Whether the tap knows which of the OpenMP threads this is.
+    /// Whether the interposer knows which of the OpenMP threads this is.
     pub(crate) introduced: Own,
     /// Number + 1 of the place this OS thread was bound to last; 0 if none.
     pub(crate) bound: Own,

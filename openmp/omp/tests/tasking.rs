@@ -24,7 +24,7 @@ mod primitive {
     pub use shuttle::sync::{Mutex, MutexGuard};
     pub use shuttle::thread::yield_now;
 
-    /// The tap is told of waits that last; there is none here.
+    /// The interposer is told of waits that last; there is none here.
     pub fn waits_long() {}
 
     /// A futex: sleepers on any word share one condition variable.

@@ -85,8 +85,8 @@ impl Plan {
 
     /// The library that is loaded into the program.
     #[must_use]
-    pub fn tap<'a>(&self, unpacked: &'a Unpacked) -> &'a Path {
-        &unpacked.tap
+    pub fn interposer<'a>(&self, unpacked: &'a Unpacked) -> &'a Path {
+        &unpacked.interposer
     }
 
     /// Says which of its options cannot be used on several hosts, if there is one.

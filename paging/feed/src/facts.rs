@@ -53,7 +53,7 @@ pub struct End {
     pub io_calls_seen: u64,
     /// I/O calls that the kernel counted, if it says.
     pub io_calls_made: Option<u64>,
-    /// The program removed the tap from the environment.
+    /// The program removed the interposer from the environment.
     pub environment_cleared: bool,
 }
 

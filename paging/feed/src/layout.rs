@@ -4,7 +4,7 @@
 //! header | strings of the header | names | slots | rings
 //! ```
 //!
-//! The file is written by the tap and read by the collector, on one machine and by one
+//! The file is written by the interposer and read by the collector, on one machine and by one
 //! version; it is never kept.
 
 use fathomp_ring::file::Format;
@@ -16,7 +16,7 @@ pub const FORMAT: Format = Format {
     header_words: header::WORDS,
 };
 /// File name extension of a ring file.
-pub const EXTENSION: &str = "taprings";
+pub const EXTENSION: &str = "pagingrings";
 
 /// Header words; the high half of [`header::PROCESS`] is the number of the parent.
 pub mod header {
@@ -39,7 +39,7 @@ pub mod header {
     pub const IO_SEEN: usize = 19;
     /// I/O calls that the kernel counted, plus 1; 0 if not known.
     pub const IO_MADE: usize = 20;
-    /// 1 if the program removed the tap from the environment.
+    /// 1 if the program removed the interposer from the environment.
     pub const ENVIRONMENT_CLEARED: usize = 21;
     /// Batches that could not be handed on by the process itself.
     pub const REFUSED: usize = 22;

@@ -1,4 +1,4 @@
-//! What taps and the collector say to each other.
+//! What interposers and the collector say to each other.
 //!
 //! * [`record`]: what threads say, as words.
 //! * [`layout`], [`mod@file`]: a process's ring file, in which these words, names and the facts

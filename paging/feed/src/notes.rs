@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use fathomp_paging::setup::Setup;
-use fathomp_paging::stream::{self, BY_TAP, EndNote, Kind, NamesNote, PROCESS, ProcessNote};
+use fathomp_paging::stream::{self, BY_INTERPOSER, EndNote, Kind, NamesNote, PROCESS, ProcessNote};
 use fathomp_paging::{Counter, CounterSet, Ending};
 
 /// The counters that the intervals of a recording count exactly.
@@ -77,7 +77,7 @@ pub fn put_process(out: &mut Vec<u8>, note: &ProcessNote) {
         (Some(end), Some(_)) => end.0.saturating_add(1),
         _ => note.begin.unwrap_or_default().0,
     };
-    stream::put_note(out, Kind::Process, BY_TAP, PROCESS, position, note);
+    stream::put_note(out, Kind::Process, BY_INTERPOSER, PROCESS, position, note);
 }
 
 /// Appends a block with names, numbered on from `first`.
@@ -86,7 +86,14 @@ pub fn put_names(out: &mut Vec<u8>, first: usize, names: Vec<String>) {
         first: first as u32,
         names,
     };
-    stream::put_note(out, Kind::Names, BY_TAP, PROCESS, first as u64, &note);
+    stream::put_note(
+        out,
+        Kind::Names,
+        BY_INTERPOSER,
+        PROCESS,
+        first as u64,
+        &note,
+    );
 }
 
 /// Appends a block that says what was lost of a process as a whole.
@@ -97,5 +104,5 @@ pub fn put_end(out: &mut Vec<u8>, facts: &Facts, disk_full: bool) {
         ..EndNote::default()
     };
     let position = facts.end.map_or(facts.zero, |end| end.at).0;
-    stream::put_note(out, Kind::End, BY_TAP, PROCESS, position, &note);
+    stream::put_note(out, Kind::End, BY_INTERPOSER, PROCESS, position, &note);
 }

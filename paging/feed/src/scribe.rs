@@ -5,7 +5,7 @@ use crate::record::{self, Record};
 use crate::sums::Sum;
 use fathomp_blocks::{Block, Place, START_BYTES, Walk};
 use fathomp_paging::pack::{BlockHead, MarkPacker, TaskPacker};
-use fathomp_paging::stream::{self, BY_TAP, EndNote, Kind, TaskNote, Totals};
+use fathomp_paging::stream::{self, BY_INTERPOSER, EndNote, Kind, TaskNote, Totals};
 use fathomp_paging::{Cause, Counts, Ending, State};
 use fathomp_types::Ticks;
 
@@ -82,7 +82,7 @@ impl Past {
                 .and_then(fathomp_blocks::read);
             if let Some((block, _)) = block
                 && block.origin.owner == number
-                && block.origin.source == BY_TAP
+                && block.origin.source == BY_INTERPOSER
             {
                 self.block(&block);
             }
@@ -473,13 +473,13 @@ impl Task {
             ..self.note.clone()
         };
         let position = self.packer.position().0;
-        stream::put_note(out, Kind::Task, BY_TAP, self.number, position, &note);
+        stream::put_note(out, Kind::Task, BY_INTERPOSER, self.number, position, &note);
     }
 
     fn put_end(&self, out: &mut Vec<u8>) {
         let marks = self.marks.as_ref().map(MarkPacker::end_note);
         let note = self.packer.end_note().and(&marks.unwrap_or_default());
         let position = self.packer.position().0;
-        stream::put_note(out, Kind::End, BY_TAP, self.number, position, &note);
+        stream::put_note(out, Kind::End, BY_INTERPOSER, self.number, position, &note);
     }
 }

@@ -6,7 +6,7 @@
 
 use fathomp_paging::pack::{TaskPacker, Unpacker};
 use fathomp_paging::reader::Recording;
-use fathomp_paging::stream::{self, BY_TAP, Kind, PROCESS, ProcessNote};
+use fathomp_paging::stream::{self, BY_INTERPOSER, Kind, PROCESS, ProcessNote};
 use fathomp_paging::{Cause, Counter, CounterSet, Counts, FORMAT, PagingMeta, State, TaskId};
 use fathomp_types::{Clock, Ticks};
 use rand::rngs::SmallRng;
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Intervals per round.
 const INTERVALS: usize = 1_000_000;
 
-/// A change of state, as the tap hands it over.
+/// A change of state, as the interposer hands it over.
 struct Change {
     ticks: u64,
     state: State,
@@ -170,7 +170,7 @@ fn packed(changes: &[Change]) -> (Vec<u8>, Vec<Vec<u8>>) {
         }),
         ..ProcessNote::default()
     };
-    stream::put_note(&mut bytes, Kind::Process, BY_TAP, PROCESS, 1, &note);
+    stream::put_note(&mut bytes, Kind::Process, BY_INTERPOSER, PROCESS, 1, &note);
     let mut payloads = Vec::new();
     let mut packer = TaskPacker::new(0, Ticks(0));
     each_block(&mut packer, changes, |block| {

@@ -7,7 +7,7 @@
 //! it, an [`Interval`] says what rose meanwhile.
 //!
 //! * The model: [`Task`], [`State`], [`Counter`], [`Interval`], [`Mark`].
-//! * [`setup`]: what launcher, tap and collector agree on.
+//! * [`setup`]: what launcher, interposer and collector agree on.
 //! * [`stream`], [`pack`]: what writers put into files (docs/paging-format.md).
 //! * [`reader`]: a recording, however it ended.
 //! * [`testing`]: recordings made up for tests.

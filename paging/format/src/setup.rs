@@ -1,4 +1,4 @@
-//! What the launcher tells the taps and the collector: `setup.json` in the live
+//! What the launcher tells the interposers and the collector: `setup.json` in the live
 //! directory.
 //!
 //! The live directory is where recorded programs and the collector meet;
@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 /// Name of the setup within the live directory.
 pub const SETUP_FILE: &str = "setup.json";
-/// Version of [`Setup`]; taps and collectors of other versions refuse it.
+/// Version of [`Setup`]; interposers and collectors of other versions refuse it.
 pub const SETUP_VERSION: u32 = 1;
 
 /// What is recorded, and how it gets from the threads to the recording.
@@ -51,7 +51,7 @@ pub struct Setup {
     /// Size of a thread's ring in bytes; rounded to a power of two within
     /// [`Setup::RING_BYTES_MIN`] and [`Setup::RING_BYTES_MAX`].
     pub ring_bytes: u64,
-    /// Whether the tap reads the kernel's counters at changes of state; without, only its own
+    /// Whether the interposer reads the kernel's counters at changes of state; without, only its own
     /// counts (bytes, calls, shared memory) are recorded.
     pub read_counters: bool,
     /// Stays that were shorter are ended without reading the kernel's counters: what rose

@@ -14,8 +14,8 @@ pub const VERSION: u32 = 1;
 pub const EXTENSION: &str = "fthp";
 /// Owner of blocks that tell of the process as a whole.
 pub const PROCESS: u32 = u32::MAX;
-/// Source of blocks of the tap, or of the collector in its place.
-pub const BY_TAP: u32 = 0;
+/// Source of blocks of the interposer, or of the collector in its place.
+pub const BY_INTERPOSER: u32 = 0;
 /// Source of blocks of a sampler, which numbers tasks as it likes: the reader
 /// finds them by process and [`TaskNote::os_id`].
 pub const BY_SAMPLER: u32 = 1;
@@ -147,10 +147,10 @@ pub struct ProcessNote {
     /// when within an interval they rose. `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<CounterSet>,
-    /// I/O calls that the tap saw.
+    /// I/O calls that the interposer saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_calls_seen: Option<u64>,
-    /// I/O calls that the kernel counted, without the tap's own.
+    /// I/O calls that the kernel counted, without the interposer's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub io_calls_made: Option<u64>,
     /// What should be known of it beside, as sentences.

@@ -3,7 +3,7 @@
 use crate::pack::{MarkPacker, SamplePacker, TaskPacker};
 use crate::reader::Recording;
 use crate::stream::{
-    self, BY_TAP, EndNote, Kind, NamesNote, PROCESS, ProcessNote, TaskNote, Totals,
+    self, BY_INTERPOSER, EndNote, Kind, NamesNote, PROCESS, ProcessNote, TaskNote, Totals,
 };
 use crate::{Cause, Counts, Ending, MarkKind, PagingMeta, State, TaskKind};
 use fathomp_types::{Clock, Ticks};
@@ -131,7 +131,7 @@ impl TaskBuilder {
             totals: Totals::default(),
             packer: TaskPacker::new(0, Ticks(0)),
             marks: MarkPacker::new(0, Ticks(0)),
-            samples: SamplePacker::new(BY_TAP, 0, Ticks(0)),
+            samples: SamplePacker::new(BY_INTERPOSER, 0, Ticks(0)),
             blocks: Vec::new(),
         }
     }
@@ -217,17 +217,31 @@ impl TaskBuilder {
             ending: None,
             ..self.process.clone()
         };
-        stream::put_note(&mut bytes, Kind::Process, BY_TAP, PROCESS, 1, &at_first);
-        stream::put_note(&mut bytes, Kind::Names, BY_TAP, PROCESS, 1, names);
-        stream::put_note(&mut bytes, Kind::Task, BY_TAP, 0, 1, &self.note);
+        stream::put_note(
+            &mut bytes,
+            Kind::Process,
+            BY_INTERPOSER,
+            PROCESS,
+            1,
+            &at_first,
+        );
+        stream::put_note(&mut bytes, Kind::Names, BY_INTERPOSER, PROCESS, 1, names);
+        stream::put_note(&mut bytes, Kind::Task, BY_INTERPOSER, 0, 1, &self.note);
         bytes.append(&mut self.blocks);
         self.packer.put_bins(&mut bytes);
         let notes = [self.marks.end_note(), self.samples.end_note()];
         let note: EndNote = notes
             .iter()
             .fold(self.packer.end_note(), |sum, note| sum.and(note));
-        stream::put_note(&mut bytes, Kind::End, BY_TAP, 0, 1, &note);
-        stream::put_note(&mut bytes, Kind::Process, BY_TAP, PROCESS, 2, &self.process);
+        stream::put_note(&mut bytes, Kind::End, BY_INTERPOSER, 0, 1, &note);
+        stream::put_note(
+            &mut bytes,
+            Kind::Process,
+            BY_INTERPOSER,
+            PROCESS,
+            2,
+            &self.process,
+        );
         // In the order of their numbers, which are those of the processes, too.
         let name = stream::file_name(1000 + self.number, Ticks(0), None);
         (name, bytes)

@@ -1,4 +1,4 @@
-//! What the tap adds to calls: a program measures them, alone and under the tap, in turn.
+//! What the interposer adds to calls: a program measures them, alone and under the interposer, in turn.
 #![allow(missing_docs, dead_code, reason = "no interface of the crate")]
 
 #[path = "../tests/support/mod.rs"]

@@ -1,7 +1,7 @@
-//! What fathomp's runtime and the program itself tell the tap.
+//! What fathomp's runtime and the program itself tell the interposer.
 //!
-//! The runtime looks for [`fathomp_tap_interface`]; programs include
-//! `include/fathomp_paging.h`, whose functions do nothing where the tap is not loaded.
+//! The runtime looks for [`fathomp_paging_interface`]; programs include
+//! `include/fathomp_paging.h`, whose functions do nothing where the interposer is not loaded.
 
 use crate::engine::turn::{Turn, frame};
 use crate::engine::{process, thread};
@@ -27,7 +27,7 @@ static INTERFACE: Interface = Interface {
 /// Gives the interface of that version; null if the process is not recorded, or if the
 /// version is another.
 #[unsafe(no_mangle)]
-pub extern "C" fn fathomp_tap_interface(version: u32) -> *const Interface {
+pub extern "C" fn fathomp_paging_interface(version: u32) -> *const Interface {
     if version == VERSION && process::sink().is_some() {
         &raw const INTERFACE
     } else {

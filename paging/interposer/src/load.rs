@@ -5,12 +5,12 @@ use crate::engine::process;
 /// The loader calls it: `fathomp-runtime`'s build script puts it into the library's list of what is
 /// to run first. Programs that merely link the crate, such as its tests, are not recorded.
 #[unsafe(no_mangle)]
-extern "C" fn fathomp_tap_load() {
+extern "C" fn fathomp_paging_load() {
     process::begin();
 }
 
 /// The loader calls it at the process's end, likewise.
 #[unsafe(no_mangle)]
-extern "C" fn fathomp_tap_finish() {
+extern "C" fn fathomp_paging_finish() {
     process::exit();
 }

@@ -11,15 +11,15 @@ const OWN: [&str; 4] = [
     "fathomp_paging_enter",
     "fathomp_paging_leave",
     "fathomp_paging_phase",
-    "fathomp_tap_interface",
+    "fathomp_paging_interface",
 ];
 
 /// Functions of C libraries that are newer than the one here may be.
 const NEWER: [&str; 1] = ["__isoc23_"];
 
 fn exported() -> BTreeSet<String> {
-    let tap = fathomp_runtime::tap().unwrap();
-    let file = object::File::parse(&*tap).unwrap();
+    let interposer = fathomp_runtime::interposer().unwrap();
+    let file = object::File::parse(&*interposer).unwrap();
     let symbols = file
         .dynamic_symbols()
         .filter(|symbol| symbol.is_definition());
@@ -109,8 +109,8 @@ fn what_programs_use_to_read_and_write_is_among_them() {
 
 #[test]
 fn it_needs_the_c_library_alone() {
-    let tap = fathomp_runtime::tap().unwrap();
-    let file = object::File::parse(&*tap).unwrap();
+    let interposer = fathomp_runtime::interposer().unwrap();
+    let file = object::File::parse(&*interposer).unwrap();
     let libraries: BTreeSet<_> = file
         .import_libraries()
         .unwrap()

@@ -1,4 +1,4 @@
-//! Programs that were not written for us, under the tap: same output, same exit code, and
+//! Programs that were not written for us, under the interposer: same output, same exit code, and
 //! nearly all of their calls seen.
 #![allow(missing_docs, dead_code, reason = "no interface of the crate")]
 
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     run(trials)
 }
 
-/// A program and its arguments, alone and under the tap, in a folder with something to read.
+/// A program and its arguments, alone and under the interposer, in a folder with something to read.
 fn both(command: &[&str]) -> Run {
     let prepare = |room: &std::path::Path| {
         let lines: String = (0..100_000).map(|line| format!("{line}\n")).collect();

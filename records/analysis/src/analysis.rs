@@ -76,7 +76,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
     let mut program = program(recording);
     program.sets_threads_at = sites.names_of(SiteKind::Threads);
     let intrusion = costs::intrusion(&rows.regions, &options.event_costs, states.total_ns())
-        .as_witnessed(&program.witnesses, states.total_ns());
+        .with_foreign_recorders(&program.foreign_recorders, states.total_ns());
     let mut analysis = Analysis {
         schema: SCHEMA,
         version: VERSION,
@@ -369,7 +369,7 @@ fn program(recording: &Recording) -> ProgramFacts {
         sets_threads_at: Vec::new(),
         still_ns: still_ns(recording),
         runtimes,
-        witnesses: crate::facts::witnesses::all(recording),
+        foreign_recorders: crate::facts::foreign_recorders::all(recording),
         recorded_by: meta.fathomp.clone(),
         started_unix_ns: meta.started_unix_ns,
         threads_asked: threads_given(recording),

@@ -1,6 +1,6 @@
 //! What recording cost the program that was recorded: events, each at its price.
 
-use crate::facts::{Intrusion, Region, WitnessFacts};
+use crate::facts::{ForeignRecorderFacts, Intrusion, Region};
 use crate::sums::saturating_sum;
 use fathomp_trace::model::SiteKind;
 use fathomp_trace::state::State;
@@ -84,12 +84,16 @@ fn cost(region: &Region, costs: &EventCosts) -> (u64, f64) {
 impl Intrusion {
     /// As measured by the recorders themselves, if they are not part of the runtime: they were
     /// told more than is recorded.
-    pub(crate) fn as_witnessed(self, witnesses: &[WitnessFacts], thread_time_ns: u64) -> Self {
-        let events = saturating_sum(witnesses.iter().map(|one| one.events));
+    pub(crate) fn with_foreign_recorders(
+        self,
+        foreign_recorders: &[ForeignRecorderFacts],
+        thread_time_ns: u64,
+    ) -> Self {
+        let events = saturating_sum(foreign_recorders.iter().map(|one| one.events));
         if events == 0 {
             return self;
         }
-        let cost_ns = saturating_sum(witnesses.iter().map(|one| one.cost_ns));
+        let cost_ns = saturating_sum(foreign_recorders.iter().map(|one| one.cost_ns));
         // The estimate says how the cost divides among regions.
         let as_estimated = cost_ns as f64 / (self.cost_ns as f64).max(1.0);
         Self {

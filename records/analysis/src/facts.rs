@@ -5,6 +5,7 @@
 //! ever added; a change of meaning raises [`VERSION`].
 
 mod dsm;
+pub(crate) mod foreign_recorders;
 mod iterations;
 mod mpi;
 mod places;
@@ -14,10 +15,10 @@ mod timeline;
 mod times;
 mod waits;
 mod whole;
-pub(crate) mod witnesses;
 mod work;
 
 pub use dsm::{Dsm, PhaseShare, RegionDsm};
+pub use foreign_recorders::ForeignRecorderFacts;
 pub(crate) use iterations::either;
 pub use iterations::{ThreadTrips, Trips, UnknownIterations};
 pub use mpi::{MpiCalls, MpiFacts};
@@ -28,7 +29,6 @@ pub use timeline::{Segment, Timeline, TimelineThread};
 pub use times::Times;
 pub use waits::BarrierWaitCauses;
 pub use whole::{Intrusion, Oversubscription};
-pub use witnesses::WitnessFacts;
 pub use work::{PieceKind, Pieces, Work};
 
 use fathomp_trace::model::{Machine, Output, Pace, RunHost, Sharing, SiteKind};
@@ -117,7 +117,7 @@ pub struct ProgramFacts {
     pub runtimes: Vec<String>,
     /// Those of them that were watched from outside, by process.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub witnesses: Vec<WitnessFacts>,
+    pub foreign_recorders: Vec<ForeignRecorderFacts>,
     /// Version of fathomp that recorded.
     pub recorded_by: String,
     /// Start, nanoseconds since the Unix epoch.

@@ -52,11 +52,11 @@ pub use clauses::{Reductions, reductions, serial_construct};
 pub use costs::EventCosts;
 pub use disturbance::{Disturbance, Taken};
 pub use facts::{
-    Analysis, BarrierWaitCauses, Confidence, Counts, Crowded, Decided, Dsm, Efficiency, Intrusion,
-    Lines, LoopRow, LoopShareRow, MpiCalls, MpiFacts, Oversubscription, PhaseShare, PieceKind,
-    Pieces, Place, Problem, ProcessRow, ProgramFacts, Region, RegionDsm, SCHEMA, Segment, Severity,
-    Spread, ThreadRow, ThreadShare, ThreadTrips, Timeline, TimelineThread, Times, Trips,
-    Unevenness, UnknownIterations, VERSION, WaitRow, WitnessFacts, Work,
+    Analysis, BarrierWaitCauses, Confidence, Counts, Crowded, Decided, Dsm, Efficiency,
+    ForeignRecorderFacts, Intrusion, Lines, LoopRow, LoopShareRow, MpiCalls, MpiFacts,
+    Oversubscription, PhaseShare, PieceKind, Pieces, Place, Problem, ProcessRow, ProgramFacts,
+    Region, RegionDsm, SCHEMA, Segment, Severity, Spread, ThreadRow, ThreadShare, ThreadTrips,
+    Timeline, TimelineThread, Times, Trips, Unevenness, UnknownIterations, VERSION, WaitRow, Work,
 };
 pub use fathomp_trace::{
     model::{Machine, Output, OutputDifference, Pace, RunHost, SiteKind},

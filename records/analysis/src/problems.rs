@@ -25,7 +25,7 @@ pub(crate) fn find(
         list.add(severity, sentence.clone());
     }
     existence(&mut list, recording, analysis);
-    witnesses(&mut list, analysis);
+    foreign_recorders(&mut list, analysis);
     completeness(&mut list, analysis);
     circumstances(&mut list, analysis);
     places(&mut list, recording, analysis, without_lines);
@@ -84,18 +84,23 @@ fn existence(list: &mut List, recording: &Recording, analysis: &Analysis) {
 }
 
 /// What recorders outside of the runtime did not see, or were told wrongly.
-fn witnesses(list: &mut List, analysis: &Analysis) {
-    for witness in &analysis.program.witnesses {
-        let runtime = &witness.runtime;
-        for limit in &witness.limits {
+fn foreign_recorders(list: &mut List, analysis: &Analysis) {
+    for foreign_recorder in &analysis.program.foreign_recorders {
+        let runtime = &foreign_recorder.runtime;
+        for limit in &foreign_recorder.limits {
             list.add(Severity::Note, format!("{limit} (Watching {runtime}.)"));
         }
-        for lapse in &witness.lapses {
+        for lapse in &foreign_recorder.lapses {
             list.add(Severity::Note, format!("{lapse} (Watching {runtime}.)"));
         }
     }
     let intrusion = &analysis.intrusion;
-    if analysis.program.witnesses.iter().any(|one| one.events > 0) {
+    if analysis
+        .program
+        .foreign_recorders
+        .iter()
+        .any(|one| one.events > 0)
+    {
         list.add(
             Severity::Note,
             format!(

@@ -309,7 +309,7 @@ pub fn recording(
             begin: Ticks(START),
             end: Some(Ticks(end)),
             runtime: "fathomp 0.1.0".to_owned(),
-            witness: None,
+            foreign_recorder: None,
             sites,
             threads,
             hardware_counters,

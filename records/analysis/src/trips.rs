@@ -323,7 +323,7 @@ pub(crate) fn problem(recording: &Recording) -> Option<Problem> {
     if recording
         .processes
         .iter()
-        .any(|process| process.witness.is_some())
+        .any(|process| process.foreign_recorder.is_some())
     {
         return None;
     }

@@ -44,15 +44,15 @@ pub(crate) mod header {
     pub(crate) const SITES_LOST: usize = 13;
     /// Sites published so far.
     pub(crate) const SITE_COUNT: usize = 21;
-    /// 1 if the recorder is not part of the runtime (see [`crate::witness`]).
-    pub(crate) const WITNESS: usize = 27;
-    /// [`Unseen`](crate::witness::Unseen), one bit each.
+    /// 1 if the recorder is not part of the runtime (see [`crate::foreign_recorder`]).
+    pub(crate) const FOREIGN_RECORDER: usize = 27;
+    /// [`Unseen`](crate::foreign_recorder::Unseen), one bit each.
     pub(crate) const UNSEEN: usize = 28;
-    /// Events that were told to a witness.
+    /// Events that were told to a foreign recorder.
     pub(crate) const EVENTS: usize = 29;
-    /// Ticks in a witness.
+    /// Ticks in a foreign recorder.
     pub(crate) const COST: usize = 30;
-    /// How often each [`Lapse`](crate::witness::Lapse) was met.
+    /// How often each [`Lapse`](crate::foreign_recorder::Lapse) was met.
     pub(crate) const LAPSES: usize = 32;
     /// Name of the OpenMP runtime: length in bytes, then bytes.
     pub(crate) const RUNTIME: usize = 64;
@@ -62,7 +62,7 @@ pub(crate) mod header {
     pub(crate) const EXECUTABLE: usize = 96;
     /// Words for the path, with its length.
     pub(crate) const EXECUTABLE_WORDS: usize = 513;
-    /// Path of the runtime's library, if a witness watches it: length in bytes, then bytes.
+    /// Path of the runtime's library, if a foreign recorder watches it: length in bytes, then bytes.
     pub(crate) const LIBRARY: usize = 640;
     /// Words for the path, with its length.
     pub(crate) const LIBRARY_WORDS: usize = 257;
@@ -188,7 +188,8 @@ const _: () = assert!(frame::DSM + crate::dsm::DsmCount::COUNT <= frame::SINGLE_
 const _: () = assert!(frame::TASKS_DEPENDENT < frame::WORDS);
 const _: () = assert!(slot::FRAMES + slot::FRAME_COUNT * frame::WORDS <= slot::CARRIES);
 const _: () = assert!(slot::CARRIES + slot::CARRY_COUNT * frame::WORDS <= slot::WORDS);
-const _: () = assert!(header::LAPSES + crate::witness::Lapse::ALL.len() <= header::RUNTIME);
+const _: () =
+    assert!(header::LAPSES + crate::foreign_recorder::Lapse::ALL.len() <= header::RUNTIME);
 const _: () = assert!(header::EXECUTABLE + header::EXECUTABLE_WORDS <= header::LIBRARY);
 const _: () = assert!(header::LIBRARY + header::LIBRARY_WORDS <= header::WORDS);
 

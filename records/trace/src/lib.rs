@@ -6,7 +6,7 @@
 //! * [`drain`]: moves records from running programs to the recording.
 //! * [`writer`]: the recording's directory.
 //! * [`reader`]: reads the recording, however it ended.
-//! * [`witness`]: what a recorder that is not part of the runtime says of itself.
+//! * [`foreign_recorder`]: what a recorder that is not part of the runtime says of itself.
 //! * [`stack`]: a stack that ran out, in the recording and in words.
 //! * [`model`]: a whole recording in memory, as the reader hands it out.
 //!
@@ -16,6 +16,7 @@
 
 pub mod drain;
 pub mod dsm;
+pub mod foreign_recorder;
 pub mod live;
 pub mod model;
 pub mod reader;
@@ -23,7 +24,6 @@ pub mod record;
 pub mod recorder;
 pub mod stack;
 pub mod state;
-pub mod witness;
 pub mod writer;
 
 mod layout;

@@ -1,8 +1,8 @@
 //! A whole recording in memory, as the reader hands it to analysis.
 
+use crate::foreign_recorder::ForeignRecorder;
 use crate::record::{Record, WordSet};
 use crate::stack::StackOverflow;
-use crate::witness::Witness;
 use fathomp_launch::names::NODES;
 use fathomp_launch::{Cluster, Faults, Network, Protocol};
 use fathomp_regions::Regions;
@@ -286,7 +286,7 @@ pub struct Process {
     /// Name and version of the OpenMP runtime that was observed.
     pub runtime: String,
     /// What the recorder says of itself, if it is not part of that runtime.
-    pub witness: Option<Witness>,
+    pub foreign_recorder: Option<ForeignRecorder>,
     /// Places in the code; `sites[i].id == SiteId(i)`; 0 is the serial part.
     pub sites: Vec<Site>,
     /// Threads, by [`ThreadId`].

@@ -1,9 +1,9 @@
 //! The stream file of a process inside a recording: blocks, each with its own
 //! checksum, only ever appended (docs/trace-format.md, "Streams").
 
+use crate::foreign_recorder::ForeignRecorder;
 use crate::model::SiteKind;
 use crate::stack::StackOverflow;
-use crate::witness::Witness;
 use fathomp_blocks::START_BYTES;
 use fathomp_types::{Clock, NodeId, ThreadId, Ticks};
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,9 @@ pub(crate) struct ProcessNote {
     /// A thread's stack ran out.
     pub(crate) stack_overflow: Option<StackOverflow>,
     /// What the recorder says of itself, if it is not part of the runtime.
-    pub(crate) witness: Option<Witness>,
+    /// Older recordings call it `witness`.
+    #[serde(alias = "witness")]
+    pub(crate) foreign_recorder: Option<ForeignRecorder>,
 }
 
 impl ProcessNote {
@@ -198,6 +200,7 @@ pub(crate) fn words(payload: &[u8]) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use fathomp_blocks::{Blocks, Piece};
+    use std::path::PathBuf;
 
     fn sample() -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -210,6 +213,14 @@ mod tests {
         put_records(&mut bytes, origin, &[1, 2, 3]);
         put_block(&mut bytes, Kind::Thread, origin, b"");
         bytes
+    }
+
+    #[test]
+    fn old_name_of_foreign_recorder_is_read() {
+        let note: ProcessNote =
+            serde_json::from_str(r#"{"witness":{"library":"/x/libgomp.so.1"}}"#).unwrap();
+        let library = note.foreign_recorder.unwrap().library;
+        assert_eq!(library, PathBuf::from("/x/libgomp.so.1"));
     }
 
     #[test]

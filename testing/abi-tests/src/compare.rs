@@ -3,7 +3,7 @@
 use crate::build::{BuildError, build, build_library};
 use crate::program::{Compiler, Language, OnNodes, Program};
 use crate::run::{self, Ended, Limits};
-use fathomp_launch::names::TAP_UNDER_TEST;
+use fathomp_launch::names::PAGING_UNDER_TEST;
 use fathomp_launch::steering::LIBRARY_PATH;
 use fathomp_launch::{Inherit, OpenMp, Plan, Protocol, of_this_process};
 use fathomp_types::Ending;
@@ -229,15 +229,15 @@ fn run_one(
             threads: u32::try_from(threads).ok(),
             ..OpenMp::default()
         },
-        // Where the tap under test records, if it does.
+        // Where the interposer under test records, if it does.
         paging: fathomp_launch::paging_directory(&of_this_process),
         ..Plan::default()
     };
     match way {
         Way::Linked => {}
-        Way::Preloaded => plan.preload = behind_tap(runtime),
+        Way::Preloaded => plan.preload = behind_interposer(runtime),
         Way::Nodes(cluster) => {
-            plan.preload = behind_tap(runtime);
+            plan.preload = behind_interposer(runtime);
             plan.cluster = Some(fathomp_launch::Cluster {
                 protocol: cluster.protocol,
                 ..fathomp_launch::Cluster::of(cluster.nodes)
@@ -269,12 +269,13 @@ fn run_one(
     run::run(&mut command, limits)
 }
 
-/// The libraries to preload: the runtime, behind the tap that is under test with it, if
-/// `FATHOMP_TAP_UNDER_TEST` names one.
-fn behind_tap(runtime: &Path) -> Vec<PathBuf> {
-    let tap = std::env::var_os(TAP_UNDER_TEST.name).filter(|tap| !tap.is_empty());
-    let tap = tap.map(PathBuf::from);
-    tap.into_iter().chain([runtime.to_owned()]).collect()
+/// The libraries to preload: the runtime, behind the interposer that is under test with it, if
+/// `FATHOMP_PAGING_UNDER_TEST` names one.
+fn behind_interposer(runtime: &Path) -> Vec<PathBuf> {
+    let interposer =
+        std::env::var_os(PAGING_UNDER_TEST.name).filter(|interposer| !interposer.is_empty());
+    let interposer = interposer.map(PathBuf::from);
+    interposer.into_iter().chain([runtime.to_owned()]).collect()
 }
 
 #[cfg(test)]

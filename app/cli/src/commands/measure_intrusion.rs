@@ -49,7 +49,7 @@ impl Runner for Runs<'_> {
         let cluster = self.plan.nodes.cluster();
         let launch = Launch {
             program: self.program,
-            tap: None,
+            interposer: None,
             library: needs_runtime(self.program, self.plan.threads, cluster)
                 .then(|| launch::library(self.unpacked, cluster)),
             plan: launch::plan(self.plan.threads, cluster),

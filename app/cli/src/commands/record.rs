@@ -210,7 +210,7 @@ impl Job<'_> {
 fn watched(observed: &[Observed]) -> String {
     let mut names: Vec<&str> = observed
         .iter()
-        .filter(|one| one.witness.is_some())
+        .filter(|one| one.foreign_recorder.is_some())
         .map(|one| one.runtime.as_str())
         .collect();
     names.sort_unstable();

@@ -27,7 +27,7 @@ pub(super) fn record(
     let recorder: Vec<OsString> = [myself.into()].into_iter().chain(options).collect();
     let launch = Launch {
         program: &program.with_ranks_behind(&recorder),
-        tap: None,
+        interposer: None,
         library: None,
         plan: fathomp_launch::Plan::default(),
         stdin: Stdin::Inherit,

@@ -74,7 +74,7 @@ fn start_and_wait(
     }
     let launch = Launch {
         program,
-        tap: None,
+        interposer: None,
         library: Some(library(&unpacked, cluster)),
         plan: told,
         stdin: Stdin::Inherit,

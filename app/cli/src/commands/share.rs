@@ -2,12 +2,12 @@
 
 use crate::args::{Share, Strategy};
 use crate::console::{Console, complain};
+use crate::core_partition::compare::{CompareError, Comparison, Estimate, compare};
+use crate::core_partition::{Outputs, Session, ShareError};
 use crate::failure::{Failure, Outcome, exit};
 use crate::launch::{Ended, StopSignalsBlocked};
 use crate::output::{check_file, write_file};
 use crate::program::{self, Program, Suspicion};
-use crate::share::compare::{CompareError, Comparison, Estimate, compare};
-use crate::share::{Outputs, Session, ShareError};
 use crate::teams;
 use fathomp_core_arbiter::policy::PROGRAMS_MAX;
 use fathomp_launch::names::NODES;
@@ -96,8 +96,12 @@ pub(super) fn share(plan: &Share, console: Console) -> Outcome {
     };
     console.result("fathomp.share", &answer, || text(plan, &answer))?;
     if let (Some(path), Some(timeline)) = (&plan.output, &together.timeline) {
-        let page =
-            crate::share::timeline::page(&programs, plan.strategy, timeline, &together.ended)?;
+        let page = crate::core_partition::timeline::page(
+            &programs,
+            plan.strategy,
+            timeline,
+            &together.ended,
+        )?;
         write_file(path, page.as_bytes())?;
         console.say(format!("wrote {}", path.display()));
     }

@@ -1,7 +1,7 @@
 //! What is done beside a program that is recorded, on each of its hosts: its rings are emptied
 //! into files there, and what these files grow by goes to the launcher.
 //!
-//! Programs know one name for the directory of their rings, for that where their tap meets its
+//! Programs know one name for the directory of their rings, for that where their interposer meets its
 //! collector, for that of what they access, and for the file that says what is to be noted of
 //! their loops, which have to be the same on all hosts, byte for byte; agents of one machine must
 //! not share them. So they are those of inherited descriptors.
@@ -34,9 +34,9 @@ pub(super) const RINGS: &str = "/proc/self/fd/201";
 /// The same of the plan of what is noted.
 const PLAN_DESCRIPTOR: i32 = 202;
 pub(super) const PLAN: &str = "/proc/self/fd/202";
-/// The same of the directory where taps and their collector meet.
-const TAPS_DESCRIPTOR: i32 = 203;
-pub(super) const TAPS: &str = "/proc/self/fd/203";
+/// The same of the directory where interposers and their collector meet.
+const INTERPOSERS_DESCRIPTOR: i32 = 203;
+pub(super) const INTERPOSERS: &str = "/proc/self/fd/203";
 /// The same of the directory where nodes write what they access.
 const ACCESSES_DESCRIPTOR: i32 = 204;
 pub(super) const ACCESSES: &str = "/proc/self/fd/204";
@@ -143,7 +143,7 @@ pub(super) fn begin(job: &Job, tell: Tell) -> Begun {
     if let Some(plan) = &asked.paging {
         let begun = Session::begin(plan, spool.path(), asked.limit_bytes);
         let begun = begun.map_err(|error| error.to_string())?;
-        inherited.push(inherit_directory(&begun.live(), TAPS_DESCRIPTOR)?);
+        inherited.push(inherit_directory(&begun.live(), INTERPOSERS_DESCRIPTOR)?);
         say_circumstances(&tell, begun.circumstances());
         session = Some(begun);
     }

@@ -40,8 +40,8 @@ pub(super) struct Asked<'a> {
     pub(super) check_races: bool,
     /// For the recorder in the program, and for agents.
     pub(super) recorder: Option<Recorder>,
-    /// The tap, and where it meets its collector, if paging is recorded.
-    pub(super) taps: Option<(PathBuf, PathBuf)>,
+    /// The interposer, and where it meets its collector, if paging is recorded.
+    pub(super) interposers: Option<(PathBuf, PathBuf)>,
     /// What nodes note of accesses.
     pub(super) watch: Option<Watch>,
     /// What the program's runtime is to note of loops.
@@ -67,7 +67,7 @@ pub(crate) fn run(
         threads: asked.threads,
         check_races: asked.nodes.check_races,
         recorder: None,
-        taps: None,
+        interposers: None,
         watch: None,
         trips: None,
         sidecar: None,
@@ -93,11 +93,11 @@ pub(super) fn start(
     if let Some(warning) = asked.program.on_nodes(cluster.nodes)? {
         console.warn(warning);
     }
-    // The tap stands in front of all others.
-    let (tap, meeting) = asked.taps.unzip();
+    // The interposer stands in front of all others.
+    let (interposer, meeting) = asked.interposers.unzip();
     let library = library(unpacked, cluster.asked()).to_owned();
     let mut told = Plan {
-        preload: tap.into_iter().chain([library]).collect(),
+        preload: interposer.into_iter().chain([library]).collect(),
         recorder: asked.recorder,
         paging: meeting,
         watch: asked.watch,

@@ -2,7 +2,7 @@
 //! recording.
 
 use super::gathered::Gathered;
-use super::host_recorder::{ACCESSES, Asked as AskedSidecar, PLAN, RINGS, TAPS};
+use super::host_recorder::{ACCESSES, Asked as AskedSidecar, INTERPOSERS, PLAN, RINGS};
 use super::launch::{Asked, code, start};
 use super::participants::Participants;
 use crate::args::cluster::Cluster;
@@ -117,10 +117,10 @@ pub(crate) fn record(
         threads,
         check_races: false,
         recorder: Some(Recorder::new(RINGS.into())),
-        taps: sidecar
+        interposers: sidecar
             .paging
             .as_ref()
-            .map(|plan| (plan.tap(&unpacked).to_owned(), TAPS.into())),
+            .map(|plan| (plan.interposer(&unpacked).to_owned(), INTERPOSERS.into())),
         watch: asked.nodes.accesses.then(|| Watch::Accesses {
             directory: ACCESSES.into(),
             lines: asked.nodes.lines,

@@ -74,7 +74,7 @@ pub(crate) fn run_unrecorded(request: &Request<'_>) -> Result<Ended, Failure> {
 }
 
 /// What to start, with the library for paging if there is one.
-fn launch_of<'a>(request: &Request<'a>, tap: Option<&'a Path>, plan: Plan) -> Launch<'a> {
+fn launch_of<'a>(request: &Request<'a>, interposer: Option<&'a Path>, plan: Plan) -> Launch<'a> {
     let Subject {
         program,
         unpacked,
@@ -88,7 +88,7 @@ fn launch_of<'a>(request: &Request<'a>, tap: Option<&'a Path>, plan: Plan) -> La
     let library = launch::library(unpacked, request.teams.cluster);
     Launch {
         program,
-        tap,
+        interposer,
         library: (request.uses_openmp() && runtime.is_none()).then_some(library),
         plan,
         stdin,
@@ -180,8 +180,8 @@ impl<'a> Prepared<'a> {
     fn run_to_end(mut self) -> Result<Ran<'a>, Failure> {
         let request = self.request;
         let unpacked = request.subject.unpacked;
-        let tap = request.extras.paging.map(|plan| plan.tap(unpacked));
-        let launch = launch_of(request, tap, self.plan()?);
+        let interposer = request.extras.paging.map(|plan| plan.interposer(unpacked));
+        let launch = launch_of(request, interposer, self.plan()?);
         let library = launch::library(unpacked, request.teams.cluster);
         let paced = paced(request);
         let quota = host::quota();

@@ -22,7 +22,7 @@ const TOOL: &str = "OMP_TOOL";
 pub(crate) struct Watched {
     /// What the user asked for.
     pub(crate) asked: RuntimeArg,
-    /// What is preloaded: the witness, and the runtime if the program would not load it.
+    /// What is preloaded: the foreign recorder, and the runtime if the program would not load it.
     preload: Vec<PathBuf>,
     tool: PathBuf,
     /// What the user should know, each as one sentence.
@@ -44,7 +44,7 @@ impl Watched {
             RuntimeArg::Auto => (None, None),
             RuntimeArg::Other(family, path) => (Some(*family), path.as_deref()),
         };
-        let mut preload = vec![unpacked.witness.clone()];
+        let mut preload = vec![unpacked.foreign_recorder.clone()];
         if let Some(family) = family {
             preload.extend(in_front(family, path, program)?);
         }
@@ -53,7 +53,7 @@ impl Watched {
         Ok(Some(Self {
             asked: asked.clone(),
             preload,
-            tool: unpacked.witness.clone(),
+            tool: unpacked.foreign_recorder.clone(),
             notes,
         }))
     }

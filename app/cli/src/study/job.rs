@@ -310,7 +310,7 @@ impl Job<'_> {
         let recorder = across.recorder(self.program, (nodes, threads), directory);
         let launch = Launch {
             program: &recorder,
-            tap: None,
+            interposer: None,
             library: None,
             plan: fathomp_launch::Plan::default(),
             stdin: self.stdin.for_run(first),
@@ -487,7 +487,7 @@ impl Job<'_> {
         }
         Launch {
             program: self.program,
-            tap: None,
+            interposer: None,
             library: self
                 .runtime
                 .is_none()

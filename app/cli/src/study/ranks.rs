@@ -212,7 +212,7 @@ impl RankRuns<'_> {
         let program = self.template.with(ranks, threads, to);
         let launch = Launch {
             program: &program,
-            tap: None,
+            interposer: None,
             library: None,
             plan: fathomp_launch::Plan::default(),
             stdin: self.stdin.for_run(first),

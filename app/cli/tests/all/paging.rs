@@ -145,7 +145,7 @@ fn a_program_without_openmp_goes_without_the_runtime() {
     let script = "cat /proc/self/maps";
     let ended = record(directory.path(), "", script);
     let maps = ended.succeeded().text();
-    assert!(maps.contains("libfathomp-tap.so"), "{maps}");
+    assert!(maps.contains("libfathomp-paging.so"), "{maps}");
     assert!(!maps.contains("libgomp.so.1"), "{maps}");
     let mut command = fathomp(directory.path());
     command

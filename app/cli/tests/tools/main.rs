@@ -6,6 +6,7 @@ mod trials;
 
 #[path = "../common/mod.rs"]
 mod common;
+mod foreign_recorder;
 mod languages;
 mod mpi;
 mod mpi_calls;
@@ -30,7 +31,6 @@ mod sharing_names;
 mod streams;
 mod terminal;
 mod traces;
-mod witness;
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         streams::trials(),
         terminal::trials(),
         traces::trials(),
-        witness::trials(),
+        foreign_recorder::trials(),
     ]
     .into_iter()
     .flatten()

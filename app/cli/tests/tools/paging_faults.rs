@@ -185,7 +185,7 @@ int main(void)
     );
 }
 
-/// The tap counts faults by the kernel's own counters, by another way.
+/// The interposer counts faults by the kernel's own counters, by another way.
 fn as_many_as_the_kernel_counts() {
     use fathomp_paging::Counter;
     let directory = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn as_many_as_the_kernel_counts() {
         };
         recording.visit(task.id, add).unwrap();
     }
-    // The kernel's counters also count faults within system calls; the tap begins to
+    // The kernel's counters also count faults within system calls; the interposer begins to
     // count when the loader has mapped it.
     let seen = facts.counts.total();
     assert!(counted >= 1600 && seen >= 1600, "{counted} {seen}");

@@ -46,7 +46,7 @@ pub struct Launch<'a> {
     /// The program.
     pub program: &'a Program,
     /// The library that records paging, in front of all others.
-    pub tap: Option<&'a Path>,
+    pub interposer: Option<&'a Path>,
     /// The runtime library to put in front; without it the program runs on
     /// what it was linked with.
     pub library: Option<&'a Path>,
@@ -167,7 +167,7 @@ impl Launch<'_> {
         if let Some((name, arguments)) = self.program.command.split_first() {
             command.arg0(name).args(arguments);
         }
-        let ours = [self.tap, self.library].into_iter().flatten();
+        let ours = [self.interposer, self.library].into_iter().flatten();
         let plan = Plan {
             preload: ours
                 .map(Path::to_owned)

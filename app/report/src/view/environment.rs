@@ -96,7 +96,7 @@ fn host(program: &ProgramFacts) -> Fact {
 
 /// The libraries of runtimes that were watched from outside.
 fn libraries(program: &ProgramFacts) -> String {
-    let all = program.witnesses.iter();
+    let all = program.foreign_recorders.iter();
     let mut paths: Vec<&str> = all.map(|one| one.library.as_str()).collect();
     paths.sort_unstable();
     paths.dedup();

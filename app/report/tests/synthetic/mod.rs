@@ -454,7 +454,7 @@ fn program(threads: u32) -> ProgramFacts {
         runtimes: vec!["fathomp 0.1.0".to_owned()],
         sets_threads_at: Vec::new(),
         still_ns: None,
-        witnesses: Vec::new(),
+        foreign_recorders: Vec::new(),
         recorded_by: "0.1.0".to_owned(),
         started_unix_ns: 1_795_000_000_000_000_000,
         threads_asked: Some(threads),

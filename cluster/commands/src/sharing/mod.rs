@@ -108,7 +108,7 @@ fn run(request: &Request<'_>, room: &Path) -> Result<Ended, Failure> {
     };
     let launch = Launch {
         program: request.program,
-        tap: None,
+        interposer: None,
         library: Some(&request.unpacked.cluster_library),
         plan: Plan {
             openmp: OpenMp {

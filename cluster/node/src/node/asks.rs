@@ -12,7 +12,7 @@ use crate::spin_flush::{self, Second};
 use crate::world;
 use fathomp_access_trace::End;
 use fathomp_omp::cluster::{Dealt, PartedLoop};
-use fathomp_omp::tap::{self, Called};
+use fathomp_omp::interposer::{self, Called};
 use fathomp_protocols::{LockId, Operation};
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Pages;
@@ -127,7 +127,7 @@ impl Node {
 
     /// Does what counts as a flush of the calling thread.
     pub(super) fn flushing(&self, flush: impl FnOnce()) {
-        let _told = tap::communicate(Called::Flush);
+        let _told = interposer::communicate(Called::Flush);
         let since = self.enter();
         let before = self.begin_activity(Activity::Flush);
         flush();
@@ -148,7 +148,7 @@ impl Node {
     /// A flush of a thread that waits, before which something is done.
     pub(super) fn look(&self, before: impl FnOnce()) {
         self.end_interval(End::Flush);
-        let _told = tap::communicate(Called::Flush);
+        let _told = interposer::communicate(Called::Flush);
         let since = self.enter();
         before();
         self.operation(Operation::Flush);
@@ -161,7 +161,7 @@ impl Node {
 
     pub(crate) fn acquire(&self, lock: u64) {
         self.end_interval(End::Acquire(lock));
-        let _told = tap::communicate(Called::NodeLock);
+        let _told = interposer::communicate(Called::NodeLock);
         let since = self.enter();
         self.set_activity(Activity::AwaitLock);
         self.operation(Operation::Acquire(LockId(lock)));
@@ -171,7 +171,7 @@ impl Node {
 
     pub(crate) fn try_acquire(&self, lock: u64) -> bool {
         self.end_interval(End::Acquire(lock));
-        let _told = tap::communicate(Called::NodeLock);
+        let _told = interposer::communicate(Called::NodeLock);
         let since = self.enter();
         let granted = self.operation(Operation::TryAcquire(LockId(lock))) == GRANTED;
         if granted {
@@ -186,7 +186,7 @@ impl Node {
 
     pub(crate) fn release(&self, lock: u64) {
         self.end_interval(End::Release(lock));
-        let _told = tap::communicate(Called::NodeLock);
+        let _told = interposer::communicate(Called::NodeLock);
         let since = self.enter();
         self.operation(Operation::Release(LockId(lock)));
         self.set_activity(Activity::Compute);
@@ -207,7 +207,7 @@ impl Node {
     pub(crate) fn barrier(&self, word: u64) -> u64 {
         world::flush();
         self.end_interval(End::Barrier);
-        let _told = tap::communicate(Called::NodeBarrier);
+        let _told = interposer::communicate(Called::NodeBarrier);
         let since = self.enter();
         let _inside = deferral::enter();
         let before = self.begin_activity(Activity::Barrier);
@@ -292,7 +292,7 @@ impl Node {
 
     /// Asks node 0 what of some work falls to this thread.
     fn ask_for_share(&self, frame: impl FnOnce(ThreadId, u32) -> Frame<'static>) -> u64 {
-        let _told = tap::communicate(Called::Question);
+        let _told = interposer::communicate(Called::Question);
         let since = self.profile.begin();
         let answer = self.ask_root(frame);
         self.account(since, DsmCount::AskTicks, Some(DsmCount::Asks));
@@ -330,7 +330,7 @@ impl Node {
 
     pub(crate) fn wait_for(&self, cell: u64, at_least: u64) -> u64 {
         self.end_interval(End::Await(cell, at_least));
-        let _told = tap::communicate(Called::Question);
+        let _told = interposer::communicate(Called::Question);
         let value = self.ask_root(|thread, epoch| Frame::Await {
             thread,
             epoch,

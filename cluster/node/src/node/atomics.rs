@@ -5,7 +5,7 @@
 use super::{Node, lock};
 use crate::activity::Activity;
 use crate::profile::Since;
-use fathomp_omp::tap::{self, Called};
+use fathomp_omp::interposer::{self, Called};
 use fathomp_protocols::{Change, ChangeKind, LockId, Operation};
 use fathomp_sys::text_patch::{Doing, Effect, Section};
 use fathomp_types::{PAGE_BYTES, PageId};
@@ -51,7 +51,7 @@ impl Node {
         } = *section;
         let inside = movable && address % PAGE_BYTES + bytes <= PAGE_BYTES;
         let page = self.pages.page_of(address).filter(|_| inside);
-        let _told = tap::communicate(Called::Atomic);
+        let _told = interposer::communicate(Called::Atomic);
         let since = self.profile.begin();
         if let Some(place) = page.and_then(|page| self.postpone(page, section, since)) {
             return Some(place);
@@ -73,7 +73,7 @@ impl Node {
 
     /// The atomic instruction is done.
     pub fn end_atomic(&self) {
-        let _told = tap::communicate(Called::Atomic);
+        let _told = interposer::communicate(Called::Atomic);
         match HOLDS.replace(Holds::Nothing) {
             Holds::Lock(pages) => {
                 pages

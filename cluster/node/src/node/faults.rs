@@ -5,7 +5,7 @@ use crate::activity::Activity;
 use crate::engine::NodeError;
 use crate::layout::Layout;
 use crate::memory::memory;
-use fathomp_omp::tap::{self, Called};
+use fathomp_omp::interposer::{self, Called};
 use fathomp_protocols::Access;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::cluster::pages::Permission;
@@ -169,7 +169,7 @@ impl Node {
         if self.traps_again(page) {
             return;
         }
-        let _told = tap::communicate(match access {
+        let _told = interposer::communicate(match access {
             Access::Read => Called::FetchFault,
             Access::Write => Called::WriteFault,
         });

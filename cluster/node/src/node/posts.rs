@@ -6,7 +6,7 @@ use super::{Node, lock};
 use crate::activity::Activity;
 use crate::cells::Asker;
 use crate::frame::Frame;
-use fathomp_omp::tap::{self, Called};
+use fathomp_omp::interposer::{self, Called};
 use fathomp_protocols::Operation;
 use fathomp_sys::cluster::deferral;
 use fathomp_trace::dsm::DsmCount;
@@ -54,7 +54,7 @@ impl Node {
     }
 
     fn wait_for_post(&self, poster: NodeId, cell: u64, at_least: u64) -> u64 {
-        let _told = tap::communicate(Called::Question);
+        let _told = interposer::communicate(Called::Question);
         let since = self.profile.begin();
         let before = self.begin_activity(Activity::AwaitCell);
         let epoch = self.epoch.load(Ordering::Relaxed);

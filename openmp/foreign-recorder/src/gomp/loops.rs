@@ -3,9 +3,9 @@
 use super::watched::watched;
 use crate::front::{front, front_with_call_site, real};
 use crate::seen::{self, Loop, Thread};
+use fathomp_trace::foreign_recorder::Unseen;
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::state::State;
-use fathomp_trace::witness::Unseen;
 use std::ffi::{c_int, c_long, c_uint, c_ulonglong, c_void};
 
 /// The schedule that the program or the environment has chosen for loops of `schedule(runtime)`,

@@ -6,8 +6,8 @@ use super::watched::{Body, note_unseen, watched};
 use crate::forked;
 use crate::front::{front, front_with_call_site, real};
 use crate::seen::{self, Loop, Region};
+use fathomp_trace::foreign_recorder::Unseen;
 use fathomp_trace::record::LoopKind;
-use fathomp_trace::witness::Unseen;
 use std::ffi::{c_long, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -41,7 +41,7 @@ impl Drop for Event<'_> {
 fn note(count: &OwnCell<u32>, begun: Ticks) {
     if let Some(recorder) = recorder() {
         let cost = now().since(begun).0.saturating_mul(SAMPLE.into());
-        recorder.witnessed(SAMPLE.into(), cost);
+        recorder.note_foreign_events(SAMPLE.into(), cost);
         count.set(0);
     }
 }
@@ -50,6 +50,6 @@ fn note(count: &OwnCell<u32>, begun: Ticks) {
 /// which is less than that of the next one that would have been.
 pub(super) fn settle(count: &OwnCell<u32>) {
     if let Some(recorder) = recorder() {
-        recorder.witnessed(count.replace(0).into(), 0);
+        recorder.note_foreign_events(count.replace(0).into(), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! The recorder of this process.
 
 use fathomp_sys::static_ref::AtomicRef;
+use fathomp_trace::foreign_recorder::{Lapse, Unseen};
 use fathomp_trace::recorder::Recorder;
-use fathomp_trace::witness::{Lapse, Unseen};
 use std::sync::atomic::Ordering;
 
 static RECORDER: AtomicRef<Recorder> = AtomicRef::new(None);

@@ -15,9 +15,9 @@ use fathomp_ompt::{
     Data, Dispatch, DispatchChunk, Event, Frame, Mutex, ParallelFlags, ScopeEndpoint, SyncRegion,
     TaskFlags, TaskStatus, WaitId, Work, callback,
 };
+use fathomp_trace::foreign_recorder::{Lapse, Unseen};
 use fathomp_trace::record::LoopKind;
 use fathomp_trace::state::State;
-use fathomp_trace::witness::{Lapse, Unseen};
 use std::ffi::{c_int, c_void};
 
 /// What we keep in an implicit task's data: the thread is in its part, ...

@@ -13,7 +13,7 @@ static NEXT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// In front of LLVM's `__kmpc_fork_call`, whose third argument is the region's code, and which has
 /// any number of arguments: it is jumped to with all of them as they came.
 #[unsafe(naked)]
-#[unsafe(export_name = "fathomp_witness_front___kmpc_fork_call")]
+#[unsafe(export_name = "fathomp_foreign_recorder_front___kmpc_fork_call")]
 extern "C" fn kmpc_fork_call() {
     naked_asm!(
         "mov r10, qword ptr [rip + fathomp_forked_function@GOTTPOFF]",

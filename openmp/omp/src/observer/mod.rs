@@ -7,7 +7,7 @@
 //! * [`Ompt`]: a first-party tool (`tool`);
 //! * [`Recording`]: the recorder (`recording`), which also notes what regions are begun with
 //!   ([`crate::observer::trips`]);
-//! * [`Paging`]: the library that records paging (`tap`);
+//! * [`Paging`]: the library that records paging (`interposer`);
 //! * [`Advice`] and [`Partition`], which have a say in how many threads a region gets
 //!   (`advice`, [`crate::observer::share`]).
 //!
@@ -19,11 +19,11 @@
 //! what would be told is out of the way of the code that runs then.
 
 pub(crate) mod advice;
+pub mod core_partition;
 mod event;
 mod paging;
 pub mod recording;
 mod region;
-pub mod share;
 mod tasks;
 pub mod tool;
 pub mod trips;
@@ -58,18 +58,18 @@ pub use tool::{
 };
 
 use crate::icv::Icvs;
+use crate::interposer;
 use crate::parallel::Fork;
-use crate::tap;
 use crate::team::{Member, Order, Team};
 use crate::worksharing::Loop;
 use crate::{cluster, recorded, worker};
 use advice::Advice;
+use core_partition::Partition;
 use fathomp_sys::call_site::WATCH;
 use fathomp_sys::clock::now;
 use fathomp_types::NodeId;
 use paging::Paging;
 use recording::Recording;
-use share::Partition;
 use tool::Ompt;
 
 /// Tells all observers, in this order.
@@ -85,9 +85,9 @@ macro_rules! tell_all {
 
 /// The runtime starts, in a process that is that node if it is one: looks for observers.
 pub(crate) fn start(node: Option<NodeId>) {
-    tap::find();
+    interposer::find();
     trips::start(node);
-    share::start();
+    core_partition::start();
     advice::start();
 }
 
@@ -99,15 +99,15 @@ pub(crate) fn become_node(node: Option<NodeId>) {
 
 /// Runs in a forked child.
 pub(crate) fn restart_in_child(node: Option<NodeId>) {
-    tap::restart_in_child();
-    share::restart_in_child();
+    interposer::restart_in_child();
+    core_partition::restart_in_child();
     trips::restart(node);
 }
 
 /// The process ends properly.
 pub(crate) fn finish() {
     tool::end();
-    share::finish();
+    core_partition::finish();
     if let Some(member) = worker::known() {
         advice::finish(member.worker());
     }
@@ -118,12 +118,12 @@ pub(crate) fn finish() {
 pub(crate) fn settle() {
     let hears = recorded::is_recorded()
         || tool::tool().is_some()
-        || tap::tap().is_some()
+        || interposer::interposer().is_some()
         || cluster::is_awaited()
         || cluster::installed().is_some();
     WATCH.set(
         hears,
-        hears || advice::is_followed() || share::is_at_board(),
+        hears || advice::is_followed() || core_partition::is_at_board(),
     );
 }
 
@@ -318,9 +318,9 @@ fn leaves_watched(member: &'static Member, order: Order, arrive: impl FnOnce()) 
 /// Runs `wait`, in which a thread without work waits for a region.
 #[inline]
 pub(crate) fn idles<R>(wait: impl FnOnce() -> R) -> R {
-    let waiting = tap::idle_begins();
+    let waiting = interposer::idle_begins();
     let result = wait();
-    tap::idle_ends(waiting);
+    interposer::idle_ends(waiting);
     result
 }
 

@@ -8,13 +8,13 @@
 
 use super::{Observer, Region};
 use crate::cluster;
-use crate::tap::{self, Called, Name, Outer, Place, Tap, tap};
+use crate::interposer::{self, Called, Interposer, Name, Outer, Place, interposer};
 use crate::team::{Member, Team};
 use crate::wait::Wait;
 use fathomp_types::interposer::Mark;
 use std::sync::atomic::Ordering;
 
-/// Tells the tap, if there is one.
+/// Tells the interposer, if there is one.
 pub(crate) struct Paging;
 
 impl Observer for Paging {
@@ -22,48 +22,48 @@ impl Observer for Paging {
 
     #[inline(always)]
     fn region_begins(&self, region: &Region<'_>) {
-        if tap().is_some() {
+        if interposer().is_some() {
             forms(region.team);
         }
     }
 
     #[inline(always)]
     fn implicit_begins(&self, member: &'static Member, team: &'static Team) {
-        if let Some(tap) = tap() {
-            begins(tap, member, team);
+        if let Some(interposer) = interposer() {
+            begins(interposer, member, team);
         }
     }
 
     #[inline(always)]
     fn wait_begins(&self, member: &'static Member, wait: Wait, call: usize) -> Self::Waiting {
-        tap().and_then(|_| {
+        interposer().and_then(|_| {
             let place = match call {
                 0 => Place::Region(member.team().dock.site.load(Ordering::Relaxed)),
                 call => Place::Call(call),
             };
-            tap::begins(wait, place)
+            interposer::begins(wait, place)
         })
     }
 
     #[inline(always)]
     fn wait_ends(&self, _member: &'static Member, waiting: Self::Waiting) {
-        if let (Some(tap), Some(outer)) = (tap(), waiting) {
-            tap::ends(tap, outer);
+        if let (Some(interposer), Some(outer)) = (interposer(), waiting) {
+            interposer::ends(interposer, outer);
         }
     }
 
     #[inline(always)]
     fn barrier_opens(&self, team: &'static Team, next: u32) {
-        if tap().is_some() {
+        if interposer().is_some() {
             opens(team, next);
         }
     }
 
     #[inline(always)]
     fn barrier_passed(&self, member: &'static Member, kind: Wait) {
-        if let Some(tap) = tap() {
+        if let Some(interposer) = interposer() {
             let called = Called::of(kind);
-            passes(tap, member.team(), member.phase.get(), called);
+            passes(interposer, member.team(), member.phase.get(), called);
         }
     }
 }
@@ -72,9 +72,9 @@ fn is_outermost(team: &Team) -> bool {
     team.level() == 1
 }
 
-fn mark(tap: &Tap, team: &Team, mark: Mark, called: Called) {
+fn mark(interposer: &Interposer, team: &Team, mark: Mark, called: Called) {
     let site = team.dock.site.load(Ordering::Relaxed);
-    (tap.interface.mark)(mark as u32, Name(called, site).number(tap));
+    (interposer.interface.mark)(mark as u32, Name(called, site).number(interposer));
 }
 
 /// A region of `team` is about to begin: decides whether it is marked.
@@ -86,23 +86,23 @@ fn forms(team: &Team) {
 }
 
 /// `member` begins its part in the region.
-fn begins(tap: &Tap, member: &Member, team: &Team) {
+fn begins(interposer: &Interposer, member: &Member, team: &Team) {
     if is_outermost(team) {
         introduce(member, member.index());
     }
     if team.marks.region.load(Ordering::Relaxed) {
-        mark(tap, team, Mark::RegionBegin, Called::Region);
+        mark(interposer, team, Mark::RegionBegin, Called::Region);
     }
 }
 
 /// A member is through with its part in the region: the primary one when it has waited for
 /// the others, others when they have come to its end.
 pub(crate) fn implicit_ends(team: &Team) {
-    if let Some(tap) = tap()
+    if let Some(interposer) = interposer()
         && team.marks.region.load(Ordering::Relaxed)
     {
-        mark(tap, team, Mark::Barrier, Called::ImplicitBarrier);
-        mark(tap, team, Mark::RegionEnd, Called::Region);
+        mark(interposer, team, Mark::Barrier, Called::ImplicitBarrier);
+        mark(interposer, team, Mark::RegionEnd, Called::Region);
     }
 }
 
@@ -117,12 +117,12 @@ fn opens(team: &Team, next: u32) {
 }
 
 /// A member has passed the barrier that was opened with phase `next`.
-fn passes(tap: &Tap, team: &Team, next: u32, called: Called) {
+fn passes(interposer: &Interposer, team: &Team, next: u32, called: Called) {
     let marks = &team.marks;
     // What was stored before the barrier was opened is seen by all behind it. Nobody stores
     // for the next one before this member has come to it.
     if marks.any.load(Ordering::Relaxed) && marks.barrier.load(Ordering::Relaxed) == next {
-        mark(tap, team, Mark::Barrier, called);
+        mark(interposer, team, Mark::Barrier, called);
     }
 }
 
@@ -130,11 +130,11 @@ fn passes(tap: &Tap, team: &Team, next: u32, called: Called) {
 /// threads. What it was told to be first counts.
 pub(crate) fn introduce(member: &Member, thread: u32) {
     let worker = member.worker();
-    if let Some(tap) = tap()
+    if let Some(interposer) = interposer()
         && worker.introduced.get() == 0
     {
         worker.introduced.set(1);
         let node = cluster::identity().map_or(u32::MAX, |(node, _)| u32::from(node.0));
-        (tap.interface.identity)(node, thread);
+        (interposer.interface.identity)(node, thread);
     }
 }

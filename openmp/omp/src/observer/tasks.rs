@@ -3,7 +3,7 @@
 use super::recording::{self, Sample, Timed};
 use super::tool::{Before, tool};
 use super::words::TaskEnd;
-use crate::tap;
+use crate::interposer;
 use crate::task::{Dependence, Task};
 use crate::team::Member;
 use fathomp_sys::call_site::WATCH;
@@ -193,6 +193,6 @@ pub(crate) fn fulfils(task: &'static Task, early: bool) {
 pub(crate) fn meanwhile(member: &'static Member, tasks: impl FnOnce()) {
     match WATCH.is_on() {
         false => tasks(),
-        true => recording::meanwhile(member, || tap::meanwhile(tasks)),
+        true => recording::meanwhile(member, || interposer::meanwhile(tasks)),
     }
 }

@@ -39,7 +39,7 @@ fn alive(place: &Place) -> (&'static fathomp_interposer::Process, PathBuf) {
     let files = std::fs::read_dir(&place.live).unwrap();
     let rings = files
         .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension().is_some_and(|one| one == "taprings"));
+        .find(|path| path.extension().is_some_and(|one| one == "pagingrings"));
     (process, rings.unwrap())
 }
 
@@ -93,7 +93,7 @@ fn a_ring_file_of_another_version_is_named() {
     small(&place).write(&place.live).unwrap();
     let (_, path) = alive(&place);
     SharedFile::open(&path).unwrap().words()[header::VERSION].store(99, Relaxed);
-    std::fs::write(place.live.join("1-2.taprings"), b"not words").unwrap();
+    std::fs::write(place.live.join("1-2.pagingrings"), b"not words").unwrap();
     let problems = place.start(small(&place)).finish().problems.join("\n");
     assert!(problems.contains("its version 99 is not"), "{problems}");
     assert!(problems.contains("it is not a ring file"), "{problems}");

@@ -1,4 +1,4 @@
-//! Processes made up for tests: this one, as the tap would tell of it.
+//! Processes made up for tests: this one, as the interposer would tell of it.
 #![allow(dead_code, reason = "not every test uses everything")]
 
 use fathomp_collector::{Collector, Job, Summary};

@@ -168,7 +168,7 @@ impl Stream {
         let note = ProcessNote {
             clock: Some(clock),
             end: Some(clock::now()),
-            // How it ended is the tap's to tell; that nothing is sampled any more is no loss.
+            // How it ended is the interposer's to tell; that nothing is sampled any more is no loss.
             ending: Some(Ending::Exit),
             ..ProcessNote::default()
         };

@@ -6,7 +6,7 @@ use super::codec::{
     CAUSE, CONTEXTS, COUNTS, GAP, LENGTH, LENGTHS, MERGED, NOTHING, OTHER_COUNTERS, SAME_COUNTERS,
     SAME_COUNTS, context, length_code,
 };
-use crate::stream::{BY_TAP, EndNote, Kind};
+use crate::stream::{BY_INTERPOSER, EndNote, Kind};
 use crate::{Cause, Counter, CounterSet, Counts, State};
 use fathomp_types::Ticks;
 
@@ -53,7 +53,7 @@ impl TaskPacker {
     #[must_use]
     pub fn new(task: u32, begin: Ticks) -> Self {
         Self {
-            buffer: Buffer::new(Kind::Intervals, BY_TAP, task, begin),
+            buffer: Buffer::new(Kind::Intervals, BY_INTERPOSER, task, begin),
             causes: [0; State::COUNT],
             last: Box::new([LastCounted::default(); CONTEXTS]),
             bins: None,

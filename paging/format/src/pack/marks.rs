@@ -2,7 +2,7 @@
 
 use super::buffer::Buffer;
 use crate::MarkKind;
-use crate::stream::{BY_TAP, EndNote, Kind};
+use crate::stream::{BY_INTERPOSER, EndNote, Kind};
 use fathomp_types::Ticks;
 
 /// Bits of a mark's first number that hold its kind.
@@ -22,7 +22,7 @@ impl MarkPacker {
     #[must_use]
     pub fn new(task: u32, begin: Ticks) -> Self {
         Self {
-            buffer: Buffer::new(Kind::Marks, BY_TAP, task, begin),
+            buffer: Buffer::new(Kind::Marks, BY_INTERPOSER, task, begin),
             full: false,
             end: EndNote::default(),
         }

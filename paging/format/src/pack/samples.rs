@@ -27,7 +27,7 @@ pub struct SamplePacker {
 
 impl SamplePacker {
     /// A packer of the task with number `task` in the numbering of `source`
-    /// ([`BY_TAP`](crate::stream::BY_TAP) or
+    /// ([`BY_INTERPOSER`](crate::stream::BY_INTERPOSER) or
     /// [`BY_SAMPLER`](crate::stream::BY_SAMPLER)); `begin` is when the span of the
     /// first sample begins.
     #[must_use]

@@ -2,14 +2,14 @@
 //!
 //! A sampler looks from outside: it knows processes and threads by the kernel's
 //! numbers, which the kernel gives out again, and does not see that a process becomes
-//! another program. The tap knows that. So samples are matched by host, process,
+//! another program. The interposer knows that. So samples are matched by host, process,
 //! thread and time.
 
 use super::assemble::{Noted, extent, read};
 use super::gather::GatheredTask;
 use super::problems::Problems;
 use crate::TaskKind;
-use crate::stream::{BY_TAP, TaskNote};
+use crate::stream::{BY_INTERPOSER, TaskNote};
 use std::collections::HashMap;
 
 /// Number of a task: its source, and its number there.
@@ -18,17 +18,17 @@ type Key = (u32, u32);
 /// Longer than the kernel takes to begin or to end a thread, in nanoseconds.
 const EDGE_NS: u64 = 100_000_000;
 
-/// A task of the tap.
-struct TapTask {
+/// A task of the interposer.
+struct InterposerTask {
     process: usize,
     key: Key,
     span: Span,
 }
 
-/// Moves the samples of samplers to the tasks of the tap that they are of, and what
+/// Moves the samples of samplers to the tasks of the interposer that they are of, and what
 /// else samplers saw of a process to that process.
 pub(super) fn adopt(noted: &mut [Noted], problems: &mut Problems) {
-    let mut hosts = HashMap::<(u32, u32), Vec<TapTask>>::new();
+    let mut hosts = HashMap::<(u32, u32), Vec<InterposerTask>>::new();
     let mut guests = Vec::new();
     for (process, one) in noted.iter().enumerate() {
         for (&key, task) in &one.gathered.tasks {
@@ -36,8 +36,8 @@ pub(super) fn adopt(noted: &mut [Noted], problems: &mut Problems) {
             let Some(os_id) = note.os_id else { continue };
             let thread = (one.process.pid, os_id);
             let span = Span::of(&note, task, one);
-            if key.0 == BY_TAP {
-                let host = TapTask { process, key, span };
+            if key.0 == BY_INTERPOSER {
+                let host = InterposerTask { process, key, span };
                 hosts.entry(thread).or_default().push(host);
             } else if note.kind.unwrap_or(TaskKind::Thread) == TaskKind::Thread {
                 guests.push((process, key, thread, span));
@@ -46,10 +46,10 @@ pub(super) fn adopt(noted: &mut [Noted], problems: &mut Problems) {
     }
     for (from, key, thread, span) in guests {
         let candidates = hosts.get(&thread).into_iter().flatten();
-        let known: Vec<&TapTask> = candidates
+        let known: Vec<&InterposerTask> = candidates
             .filter(|host| are_neighbours(&noted[from], &noted[host.process]))
             .collect();
-        let met: Vec<&&TapTask> = known
+        let met: Vec<&&InterposerTask> = known
             .iter()
             .filter(|host| host.span.overlap(&span) > 0)
             .collect();
@@ -57,7 +57,7 @@ pub(super) fn adopt(noted: &mut [Noted], problems: &mut Problems) {
             continue;
         }
         // Without a task that it met, the sampler looked while the kernel began or ended the
-        // thread, which no tap sees: that is no task of its own, and nothing of one.
+        // thread, which no interposer sees: that is no task of its own, and nothing of one.
         let Some(guest) = noted[from].gathered.tasks.remove(&key) else {
             continue;
         };
@@ -85,16 +85,16 @@ fn take_samples(
     }
 }
 
-/// Moves what is left of processes that only samplers know to those that the tap knows,
+/// Moves what is left of processes that only samplers know to those that the interposer knows,
 /// where they are the same.
 fn move_processes(noted: &mut [Noted]) {
     for from in 0..noted.len() {
-        if noted[from].is_tapped {
+        if noted[from].has_interposer {
             continue;
         }
         let span = Span::of_process(&noted[from]);
         let to = (0..noted.len())
-            .filter(|&to| noted[to].is_tapped)
+            .filter(|&to| noted[to].has_interposer)
             .filter(|&to| noted[to].process.pid == noted[from].process.pid)
             .filter(|&to| are_neighbours(&noted[from], &noted[to]))
             .max_by_key(|&to| Span::of_process(&noted[to]).overlap(&span));

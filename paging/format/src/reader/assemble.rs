@@ -5,7 +5,7 @@ use super::adopt::adopt;
 use super::gather::{BlockAt, Gathered, GatheredTask, complete};
 use super::problems::Problems;
 use super::time::{Timeline, aligned, offset_of_day, offset_of_ticks};
-use crate::stream::{BY_TAP, EndNote, ProcessNote, TaskNote, Totals};
+use crate::stream::{BY_INTERPOSER, EndNote, ProcessNote, TaskNote, Totals};
 use crate::{CounterSet, Ending, PagingMeta, Task, TaskId, TaskKind};
 use fathomp_types::{Clock, Ticks};
 use serde::Deserialize;
@@ -56,8 +56,8 @@ pub(super) struct Noted {
     pub(super) gathered: Gathered,
     pub(super) process: Process,
     pub(super) timeline: Timeline,
-    /// The tap says something of it.
-    pub(super) is_tapped: bool,
+    /// The interposer says something of it.
+    pub(super) has_interposer: bool,
 }
 
 pub(super) fn assemble(
@@ -67,7 +67,7 @@ pub(super) fn assemble(
 ) -> Assembled {
     let mut noted = noted(meta, streams, problems);
     adopt(&mut noted, problems);
-    noted.retain(|one| !one.gathered.tasks.is_empty() || one.is_tapped);
+    noted.retain(|one| !one.gathered.tasks.is_empty() || one.has_interposer);
     let mut assembled = Assembled {
         names: vec![String::new()],
         ..Assembled::default()
@@ -96,9 +96,9 @@ pub(super) fn assemble(
             // recorded nothing.
             let is_undecided = meta.selection.tasks.is_some() && content.is_undecided;
             let has_stays = !content.intervals.is_empty() || content.bins.is_some();
-            content.selected &= has_stays || source != BY_TAP || !is_undecided;
+            content.selected &= has_stays || source != BY_INTERPOSER || !is_undecided;
             let has_intervals = !content.intervals.is_empty() || content.bins.is_some();
-            if source != BY_TAP && !has_intervals && task.kind == TaskKind::Thread {
+            if source != BY_INTERPOSER && !has_intervals && task.kind == TaskKind::Thread {
                 problems.strangers += 1;
             }
             assembled.tasks.push(task);
@@ -119,13 +119,14 @@ fn noted(
     let notes: Vec<(String, ProcessNote, Gathered, bool)> = streams
         .into_iter()
         .map(|(stem, mut gathered)| {
-            let [by_sampler, by_tap] = std::mem::take(&mut gathered.notes);
-            let is_tapped = !by_tap.is_empty() || gathered.tasks.keys().any(|key| key.0 == BY_TAP);
+            let [by_sampler, by_interposer] = std::mem::take(&mut gathered.notes);
+            let has_interposer = !by_interposer.is_empty()
+                || gathered.tasks.keys().any(|key| key.0 == BY_INTERPOSER);
             let mut note = complete(by_sampler);
-            // What the tap says of its own process is better known.
-            note.extend(complete(by_tap));
+            // What the interposer says of its own process is better known.
+            note.extend(complete(by_interposer));
             let note = ProcessNote::deserialize(note).unwrap_or_default();
-            (stem, note, gathered, is_tapped)
+            (stem, note, gathered, has_interposer)
         })
         .collect();
     let first = notes
@@ -137,7 +138,7 @@ fn noted(
     let reference = meta.clock.filter(is_true).or(first.filter(is_true));
     let mut noted: Vec<Noted> = notes
         .into_iter()
-        .map(|(stem, note, gathered, is_tapped)| {
+        .map(|(stem, note, gathered, has_interposer)| {
             let (place, pid, begin) = of_stem(&stem);
             let pid = note.pid.unwrap_or(pid);
             let told = note.clock.filter(is_true);
@@ -194,7 +195,7 @@ fn noted(
                 gathered,
                 process,
                 timeline,
-                is_tapped,
+                has_interposer,
             }
         })
         .collect();
@@ -221,7 +222,7 @@ fn window(meta: &PagingMeta) -> (u64, u64) {
 /// and of machines and processes.
 fn is_left_out(meta: &PagingMeta, source: u32, task: &GatheredTask) -> bool {
     let kind = || read::<TaskNote>(task.notes.clone()).kind;
-    source != BY_TAP
+    source != BY_INTERPOSER
         && meta.sampling_ns.is_none()
         && task.intervals.is_empty()
         && kind().is_none_or(|kind| kind == TaskKind::Thread)
@@ -360,7 +361,7 @@ impl Noted {
             problems.say_once(problem);
         }
         // Of what was only sampled, no end is to be seen.
-        if process.ending == Ending::Lost && self.is_tapped {
+        if process.ending == Ending::Lost && self.has_interposer {
             let name = match process.program.as_str() {
                 "" => format!("Process {}", process.pid),
                 program => format!("{program} (process {})", process.pid),

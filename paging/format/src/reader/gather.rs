@@ -4,7 +4,7 @@ use super::problems::Problems;
 use super::store::{Store, Window};
 use crate::pack::{BlockHead, unpack_bins};
 use crate::stream::{
-    BY_TAP, EndNote, Kind, MAGIC, NamesNote, PROCESS, ProcessNote, TaskNote, VERSION,
+    BY_INTERPOSER, EndNote, Kind, MAGIC, NamesNote, PROCESS, ProcessNote, TaskNote, VERSION,
 };
 use fathomp_blocks::{Block, Place, START_BYTES, Source, Walk};
 use fathomp_types::Ticks;
@@ -35,7 +35,7 @@ pub(super) struct BlockAt {
 /// What the streams of one process hold.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// Notes of the process by samplers, then those by the tap, with their positions.
+    /// Notes of the process by samplers, then those by the interposer, with their positions.
     pub(super) notes: [Vec<(u64, Note)>; 2],
     pub(super) names: Vec<String>,
     /// By source and number.
@@ -113,8 +113,8 @@ impl Gathered {
         let is_of_process = origin.owner == PROCESS;
         let understood = match kind {
             Kind::Process => note::<ProcessNote>(block.payload).map(|note| {
-                let by_tap = usize::from(origin.source == BY_TAP);
-                self.notes[by_tap].push((origin.position, note));
+                let by_interposer = usize::from(origin.source == BY_INTERPOSER);
+                self.notes[by_interposer].push((origin.position, note));
             }),
             Kind::Names => serde_json::from_slice(block.payload)
                 .ok()

@@ -98,7 +98,7 @@ pub struct Process {
     pub end: u64,
     /// How.
     pub ending: Ending,
-    /// I/O calls that the tap saw.
+    /// I/O calls that the interposer saw.
     pub io_calls_seen: Option<u64>,
     /// I/O calls that the kernel counted.
     pub io_calls_made: Option<u64>,

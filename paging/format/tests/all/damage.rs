@@ -3,7 +3,7 @@
 
 use fathomp_paging::pack::TaskPacker;
 use fathomp_paging::reader::{OpenError, Recording, View, VisitError};
-use fathomp_paging::stream::{self, BY_TAP, EndNote, Kind, PROCESS, ProcessNote, TaskNote};
+use fathomp_paging::stream::{self, BY_INTERPOSER, EndNote, Kind, PROCESS, ProcessNote, TaskNote};
 use fathomp_paging::testing::Builder;
 use fathomp_paging::{Activity, Cause, Counter, Interval, MarkKind, PagingMeta, State, TaskId};
 use fathomp_types::{Clock, Ticks};
@@ -309,7 +309,7 @@ fn what_packers_counted_is_told() {
         ..ProcessNote::default()
     };
     let stream = stream_of(1, &note, |bytes| {
-        stream::put_note(bytes, Kind::End, BY_TAP, PROCESS, 1, &end);
+        stream::put_note(bytes, Kind::End, BY_INTERPOSER, PROCESS, 1, &end);
     });
     let recording = open(stream);
     let problems = recording.problems().join("\n");
@@ -382,7 +382,7 @@ fn later_sums_take_the_place_of_earlier_ones() {
             packer.put_bins(bytes);
             written.push(bytes.len());
         }
-        stream::put_note(bytes, Kind::End, BY_TAP, 0, 1, &packer.end_note());
+        stream::put_note(bytes, Kind::End, BY_INTERPOSER, 0, 1, &packer.end_note());
     });
     let whole = open((name.clone(), bytes.clone()));
     assert_eq!(check(&whole), 50 * 51 / 2);

@@ -250,7 +250,7 @@ fn samples_after_the_end_of_a_task_that_ended_are_not_counted_twice() {
 }
 
 #[test]
-fn the_tap_may_leave_counters_to_samples() {
+fn the_interposer_may_leave_counters_to_samples() {
     let mut builder = Builder::new();
     let task = builder.task();
     *task.process() = ProcessNote {

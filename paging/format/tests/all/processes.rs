@@ -3,7 +3,8 @@
 use fathomp_paging::pack::{SamplePacker, TaskPacker};
 use fathomp_paging::reader::Recording;
 use fathomp_paging::stream::{
-    self, BY_SAMPLER, BY_TAP, EndNote, Kind, NamesNote, PROCESS, ProcessNote, TaskNote, Totals,
+    self, BY_INTERPOSER, BY_SAMPLER, EndNote, Kind, NamesNote, PROCESS, ProcessNote, TaskNote,
+    Totals,
 };
 use fathomp_paging::{Cause, Counter, Ending, HostClock, PagingMeta, State, TaskId, TaskKind};
 use fathomp_types::{Clock, ClockReading, Ticks};
@@ -25,13 +26,20 @@ fn striped_blocks_are_joined_in_order_and_missing_ones_said() {
         stripes[(number as usize * 7) % 3].extend_from_slice(block);
     }
     let end = packer.end_note();
-    stream::put_note(&mut stripes[1], Kind::End, BY_TAP, 0, 1, &end);
+    stream::put_note(&mut stripes[1], Kind::End, BY_INTERPOSER, 0, 1, &end);
     let note = ProcessNote {
         ending: Some(Ending::Exit),
         clock: Some(Clock::NANOS),
         ..ProcessNote::default()
     };
-    stream::put_note(&mut stripes[0], Kind::Process, BY_TAP, PROCESS, 1, &note);
+    stream::put_note(
+        &mut stripes[0],
+        Kind::Process,
+        BY_INTERPOSER,
+        PROCESS,
+        1,
+        &note,
+    );
     let named = |stripes: Vec<Vec<u8>>| {
         let parts = stripes.into_iter().enumerate();
         parts.map(|(part, bytes)| (stream::file_name(5, Ticks(1), Some(part as u32)), bytes))
@@ -104,7 +112,7 @@ fn a_process_that_becomes_another_program_is_two() {
 fn a_process_that_was_killed_is_said_and_its_last_samples_are_kept() {
     let (name, bytes) = stream_of(7, &ProcessNote::default(), |bytes| {
         put_task(bytes, 0, &TaskNote::default(), 2);
-        let mut samples = SamplePacker::new(BY_TAP, 0, Ticks(0));
+        let mut samples = SamplePacker::new(BY_INTERPOSER, 0, Ticks(0));
         for number in 1..=5 {
             samples.sample(Ticks(number * 1_000_000), &faults(10));
         }
@@ -148,14 +156,14 @@ fn samplers_that_number_tasks_themselves_are_matched_by_thread_and_time() {
         ending: Some(Ending::Exit),
         ..ProcessNote::default()
     };
-    let tap = stream_of(7, &note, |bytes| {
+    let interposer = stream_of(7, &note, |bytes| {
         let names = NamesNote {
             first: 1,
             names: vec!["work".to_owned()],
         };
-        stream::put_note(bytes, Kind::Names, BY_TAP, PROCESS, 0, &names);
-        stream::put_note(bytes, Kind::End, BY_TAP, 0, 1, &EndNote::default());
-        stream::put_note(bytes, Kind::End, BY_TAP, 1, 1, &EndNote::default());
+        stream::put_note(bytes, Kind::Names, BY_INTERPOSER, PROCESS, 0, &names);
+        stream::put_note(bytes, Kind::End, BY_INTERPOSER, 0, 1, &EndNote::default());
+        stream::put_note(bytes, Kind::End, BY_INTERPOSER, 1, 1, &EndNote::default());
         // The kernel gave the number 70 out twice.
         put_task(bytes, 0, &thread(70, 0, 2_000_000), 2);
         put_task(bytes, 1, &thread(70, 5_000_000, 9_000_000), 9);
@@ -169,7 +177,7 @@ fn samplers_that_number_tasks_themselves_are_matched_by_thread_and_time() {
         bytes.extend_from_slice(samples.seal().expect("a block"));
         (stream::file_name(7, Ticks(0), Some(9)), bytes)
     };
-    let recording = Recording::from_bytes(Some(META), [tap, sampler]).expect("a recording");
+    let recording = Recording::from_bytes(Some(META), [interposer, sampler]).expect("a recording");
     assert_eq!(recording.tasks().len(), 2);
     let stays = |task| {
         let mut ends = Vec::new();
@@ -204,13 +212,13 @@ fn what_a_sampler_saw_of_a_process_goes_to_what_it_became() {
         end: Some(Ticks(end)),
         ..TaskNote::default()
     };
-    let tapped = |note: &ProcessNote, begin, end| {
+    let interposed = |note: &ProcessNote, begin, end| {
         stream_of(7, note, |bytes| {
             let mut packer = TaskPacker::new(0, Ticks(begin));
             packer.change(Ticks(end), State::ALL[0], Cause::NONE, &faults(100));
             bytes.extend_from_slice(packer.seal().expect("a block"));
-            stream::put_note(bytes, Kind::Task, BY_TAP, 0, 1, &thread(begin, end));
-            stream::put_note(bytes, Kind::End, BY_TAP, 0, 1, &packer.end_note());
+            stream::put_note(bytes, Kind::Task, BY_INTERPOSER, 0, 1, &thread(begin, end));
+            stream::put_note(bytes, Kind::End, BY_INTERPOSER, 0, 1, &packer.end_note());
         })
     };
     let sampler = {
@@ -241,8 +249,8 @@ fn what_a_sampler_saw_of_a_process_goes_to_what_it_became() {
     let recording = Recording::from_bytes(
         Some(META),
         [
-            tapped(&note("sh", 0, 400, Ending::Exec), 0, 400),
-            tapped(&note("gzip", 400, 1_000, Ending::Exit), 400, 1_000),
+            interposed(&note("sh", 0, 400, Ending::Exec), 0, 400),
+            interposed(&note("gzip", 400, 1_000, Ending::Exit), 400, 1_000),
             sampler,
         ],
     )
@@ -312,7 +320,7 @@ fn names_of_processes_become_those_of_the_recording() {
     };
     let stream = |pid, names: &[&str]| {
         stream_of(pid, &ProcessNote::default(), |bytes| {
-            stream::put_note(bytes, Kind::Names, BY_TAP, PROCESS, 0, &name(names));
+            stream::put_note(bytes, Kind::Names, BY_INTERPOSER, PROCESS, 0, &name(names));
             put_task(bytes, 0, &TaskNote::default(), 1);
         })
     };
@@ -457,14 +465,14 @@ fn a_part_is_compared_with_the_whole_by_totals() {
     let stream = stream_of(1, &ProcessNote::default(), |bytes| {
         for number in 0..8 {
             let note = task(number == 0, if number == 0 { 300 } else { 100 });
-            stream::put_note(bytes, Kind::Task, BY_TAP, number, 1, &note);
+            stream::put_note(bytes, Kind::Task, BY_INTERPOSER, number, 1, &note);
         }
         // Not a thread, so not a part of the whole.
         let machine = TaskNote {
             kind: Some(TaskKind::Sampled),
             ..TaskNote::default()
         };
-        stream::put_note(bytes, Kind::Task, BY_TAP, 8, 1, &machine);
+        stream::put_note(bytes, Kind::Task, BY_INTERPOSER, 8, 1, &machine);
     });
     let recording = open(stream);
     assert_eq!(recording.part().expect("a part").to_string(), "1_8");

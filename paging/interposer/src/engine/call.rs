@@ -1,4 +1,4 @@
-//! A function that the tap stands in front of, and a thread's stay in it.
+//! A function that the interposer stands in front of, and a thread's stay in it.
 
 use super::process;
 use super::stays::{Token, Top};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The number of a name that was not asked for yet.
 const UNASKED: u32 = u32::MAX;
 
-/// A function that the tap stands in front of.
+/// A function that the interposer stands in front of.
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The function itself.

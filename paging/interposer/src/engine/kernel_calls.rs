@@ -17,7 +17,7 @@ pub(super) fn of(os_id: u32) -> Option<u64> {
     let path = CStr::from_bytes_until_nul(&path).ok()?;
     let mut text = [0_u8; 512];
     // SAFETY: a string, and a buffer of the length given. By system calls: the C library's
-    // functions are those that the tap stands in front of.
+    // functions are those that the interposer stands in front of.
     let got = unsafe {
         let file = libc::syscall(
             libc::SYS_openat,

@@ -5,7 +5,7 @@
 //! * [`pace`]: which stays are too short to read counters;
 //! * [`thread`]: both, and the thread's sink, for the thread itself;
 //! * [`blocks`]: where that lies;
-//! * [`turn`]: the right to touch it, which code that interrupts the tap does not get;
+//! * [`turn`]: the right to touch it, which code that interrupts the interposer does not get;
 //! * [`call`]: a function in front, and a stay in it; [`ours`]: whose code calls it;
 //! * [`process`]: the process's sink, from load over forks to the end.
 

@@ -15,7 +15,7 @@ pub(crate) struct Stretch {
     bytes: AtomicUsize,
 }
 
-/// The runtime's library, or the witness: whichever is loaded beside the tap.
+/// The runtime's library, or the foreign recorder: whichever is loaded beside the interposer.
 pub(crate) static OURS: Stretch = Stretch {
     from: AtomicUsize::new(0),
     bytes: AtomicUsize::new(0),

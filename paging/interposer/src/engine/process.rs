@@ -1,4 +1,4 @@
-//! The process: from when the tap is loaded, over forks, to the end.
+//! The process: from when the interposer is loaded, over forks, to the end.
 
 use super::thread::{self, SLOT, Thread};
 use super::turn::{Turn, frame};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 /// The process's sink; null if it is not recorded.
 static SINK: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 
-/// Calls that the tap saw of threads which have ended.
+/// Calls that the interposer saw of threads which have ended.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
 /// Calls that the kernel counted for them.
@@ -60,7 +60,7 @@ fn set_sink(process: Option<&'static Process>) {
     SINK.store(pointer, Ordering::Relaxed);
 }
 
-/// Begins to record the process, if it is to be. Otherwise nobody notices that the tap is
+/// Begins to record the process, if it is to be. Otherwise nobody notices that the interposer is
 /// there.
 pub(crate) fn begin() {
     let _errno = Saved::new();
@@ -148,7 +148,7 @@ pub(crate) fn may_ask() -> bool {
     !RESTRICTED.load(Ordering::Relaxed)
 }
 
-/// A thread ends: calls that the tap saw of it, and that the kernel counted.
+/// A thread ends: calls that the interposer saw of it, and that the kernel counted.
 pub(super) fn add_calls(seen: u64, made: Option<u64>) {
     SEEN.fetch_add(seen, Ordering::Relaxed);
     match made {
@@ -204,7 +204,7 @@ fn finish(ending: Ending, to_come: u64) {
         thread::end(turn, ending);
     }
     // What has a block and no turn is the child of `vfork`, in its parent's memory, or
-    // interrupts the tap.
+    // interrupts the interposer.
     let forked = MARKER.get().is_none_or(|marker| !marker.is_marked());
     if let Some(process) = sink()
         && SLOT.get().is_none()
@@ -258,7 +258,7 @@ pub(crate) unsafe fn becomes(environment: *const *const c_char) {
     turn.own().flush();
     if let Some(process) = sink() {
         // SAFETY: promised by our caller.
-        let environment_cleared = unsafe { !has_tap(environment) };
+        let environment_cleared = unsafe { !has_interposer(environment) };
         process.end(&EndFacts {
             environment_cleared,
             ..facts(process, Ending::Exec, 0)
@@ -286,12 +286,12 @@ pub(crate) fn goes_on() {
     }
 }
 
-/// Whether a program with that environment loads the tap and knows where to record.
+/// Whether a program with that environment loads the interposer and knows where to record.
 ///
 /// # Safety
 /// As for [`becomes`].
-unsafe fn has_tap(environment: *const *const c_char) -> bool {
-    const LIBRARY: &[u8] = b"fathomp-tap";
+unsafe fn has_interposer(environment: *const *const c_char) -> bool {
+    const LIBRARY: &[u8] = b"libfathomp-paging";
     let (mut loaded, mut told) = (false, false);
     let mut place = environment;
     // SAFETY: promised by our caller.
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn an_environment_needs_both_words() {
         let texts = [
-            c"LD_PRELOAD=/x/libfathomp-tap.so:/y.so",
+            c"LD_PRELOAD=/x/libfathomp-paging.so:/y.so",
             c"FATHOMP_PAGING=/live",
             c"LD_PRELOAD=/y.so",
             c"FATHOMP_PAGING=",
@@ -345,12 +345,12 @@ mod tests {
             let mut list: Vec<_> = chosen.iter().map(|at| texts[*at].as_ptr()).collect();
             list.push(ptr::null());
             // SAFETY: strings up to a null pointer.
-            unsafe { has_tap(list.as_ptr()) }
+            unsafe { has_interposer(list.as_ptr()) }
         };
         assert!(has(&[0, 1]));
         assert!(has(&[1, 2, 0]));
         assert!(!has(&[0]) && !has(&[1]) && !has(&[2, 1]) && !has(&[0, 3]) && !has(&[]));
         // SAFETY: null is allowed.
-        assert!(unsafe { !has_tap(ptr::null()) });
+        assert!(unsafe { !has_interposer(ptr::null()) });
     }
 }

@@ -36,9 +36,9 @@ pub(crate) struct Thread {
     mode: AtomicU32,
     /// How often the thread's end was put off.
     rounds: AtomicU32,
-    /// Stack pointer of the tap's code that runs for the thread; 0 if none does.
+    /// Stack pointer of the interposer's code that runs for the thread; 0 if none does.
     pub(super) busy: AtomicUsize,
-    /// Calls that the tap saw and that the kernel counts as reading or writing.
+    /// Calls that the interposer saw and that the kernel counts as reading or writing.
     seen: AtomicU64,
     /// Such calls in the kernel's count that are not the program's: from before the thread was
     /// recorded, our own looks at that count, and what fathomp's runtime reads and writes.
@@ -153,7 +153,7 @@ impl Thread {
         self.not_counted.fetch_add(calls, Ordering::Relaxed);
     }
 
-    /// Those calls that the tap saw.
+    /// Those calls that the interposer saw.
     pub(super) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Relaxed)
     }

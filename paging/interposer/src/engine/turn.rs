@@ -1,6 +1,6 @@
 //! The right to touch what is known of the calling thread.
 //!
-//! A signal may interrupt the tap and call what the tap stands in front of; so may the sink
+//! A signal may interrupt the interposer and call what the interposer stands in front of; so may the sink
 //! itself. Such calls do not get a turn and pass straight through.
 
 use super::thread::{Own, SLOT, Thread};
@@ -29,7 +29,7 @@ pub(crate) fn frame() -> usize {
 }
 
 impl Turn {
-    /// A turn, if the thread is recorded and the tap does not run for it already. `frame` is
+    /// A turn, if the thread is recorded and the interposer does not run for it already. `frame` is
     /// the [stack pointer](frame).
     #[inline]
     pub(crate) fn take(frame: usize) -> Option<Self> {
@@ -38,7 +38,7 @@ impl Turn {
             return None;
         }
         let busy = thread.busy.load(Ordering::Relaxed);
-        // A signal's handler may have left the tap by `longjmp`: its turn is over when the
+        // A signal's handler may have left the interposer by `longjmp`: its turn is over when the
         // thread comes by at the same depth or higher up.
         if busy != 0 && frame.wrapping_sub(busy) >= SAME_STACK_BYTES {
             return None;

@@ -1,4 +1,4 @@
-//! Which descriptors are sockets, and which are the tap's own.
+//! Which descriptors are sockets, and which are the interposer's own.
 //!
 //! What reads a socket communicates, what reads a file does I/O, and both are called `read`.
 //! So the kind of each descriptor is asked once and kept until it is closed.

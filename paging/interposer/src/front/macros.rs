@@ -121,7 +121,7 @@ macro_rules! front {
         #[doc = concat!("As `", stringify!($name), "`.")]
         #[allow(non_snake_case, reason = "the names are those of the functions behind")]
         #[unsafe(naked)]
-        #[unsafe(export_name = concat!("fathomp_tap_front_", stringify!($name)))]
+        #[unsafe(export_name = concat!("fathomp_paging_front_", stringify!($name)))]
         extern "C" fn $name() {
             // The return address is on top of the stack, and no argument is in the register.
             std::arch::naked_asm!(
@@ -184,7 +184,7 @@ macro_rules! front {
             clippy::too_many_arguments,
             reason = "the names and arguments are those of the functions behind"
         )]
-        #[unsafe(export_name = concat!("fathomp_tap_front_", stringify!($name)))]
+        #[unsafe(export_name = concat!("fathomp_paging_front_", stringify!($name)))]
         unsafe extern "C" fn $name($($argument: $type),*) -> $returned {
             static CALL: $crate::engine::Call = call!(stringify!($name) $(, $version)?);
             forward! {

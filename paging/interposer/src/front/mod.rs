@@ -1,4 +1,4 @@
-//! The functions that the tap stands in front of.
+//! The functions that the interposer stands in front of.
 //!
 //! [`front!`] makes them: each enters a state, calls the function of the same name in the
 //! next library, and leaves the state. `errno` is the next function's.

@@ -62,7 +62,7 @@ macro_rules! mpi {
         mod $name {
             static CALL: crate::engine::Call = call!(concat!("MPI_", stringify!($name)));
             $(
-                #[unsafe(export_name = concat!("fathomp_tap_front_", $text))]
+                #[unsafe(export_name = concat!("fathomp_paging_front_", $text))]
                 unsafe extern "C" fn $variant(
                     a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, g: usize,
                     h: usize, i: usize, j: usize, k: usize, l: usize, m: usize,

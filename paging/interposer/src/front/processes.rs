@@ -61,7 +61,7 @@ front! {
 ///
 /// # Safety
 /// As of the function behind.
-#[unsafe(export_name = "fathomp_tap_front__exit")]
+#[unsafe(export_name = "fathomp_paging_front__exit")]
 unsafe extern "C" fn leave(status: c_int) {
     process::end(Ending::Exit);
     // The C library's function does no more than this.
@@ -75,7 +75,7 @@ unsafe extern "C" fn leave(status: c_int) {
 ///
 /// # Safety
 /// As of the function behind.
-#[unsafe(export_name = "fathomp_tap_front__Exit")]
+#[unsafe(export_name = "fathomp_paging_front__Exit")]
 unsafe extern "C" fn leave_c99(status: c_int) {
     // SAFETY: the same function by another name.
     unsafe { leave(status) }
@@ -86,9 +86,9 @@ unsafe extern "C" fn leave_c99(status: c_int) {
 // register that the kernel keeps. The child's calls pass through until its parent, in whose
 // memory it runs, goes on.
 global_asm!(
-    ".globl fathomp_tap_front_vfork",
-    ".type fathomp_tap_front_vfork, @function",
-    "fathomp_tap_front_vfork:",
+    ".globl fathomp_paging_front_vfork",
+    ".type fathomp_paging_front_vfork, @function",
+    "fathomp_paging_front_vfork:",
     ".cfi_startproc",
     "sub rsp, 8",
     ".cfi_adjust_cfa_offset 8",
@@ -109,7 +109,7 @@ global_asm!(
     "jmp {resume}",
     "2: ret",
     ".cfi_endproc",
-    ".size fathomp_tap_front_vfork, . - fathomp_tap_front_vfork",
+    ".size fathomp_paging_front_vfork, . - fathomp_paging_front_vfork",
     pause = sym before_vfork,
     resume = sym after_vfork,
     number = const libc::SYS_vfork,
@@ -157,7 +157,7 @@ unsafe extern "C" fn child_begins(child: *mut c_void) -> c_int {
 ///
 /// # Safety
 /// As of the function behind.
-#[unsafe(export_name = "fathomp_tap_front_clone")]
+#[unsafe(export_name = "fathomp_paging_front_clone")]
 unsafe extern "C" fn clone(
     run: *mut c_void,
     stack: *mut c_void,

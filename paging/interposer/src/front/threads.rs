@@ -15,7 +15,7 @@ type ThrdRoutine = unsafe extern "C" fn(*mut c_void) -> c_int;
 ///
 /// # Safety
 /// As of the function behind.
-#[unsafe(export_name = "fathomp_tap_front_pthread_create")]
+#[unsafe(export_name = "fathomp_paging_front_pthread_create")]
 unsafe extern "C" fn pthread_create(
     thread: *mut c_void,
     attributes: *const c_void,
@@ -46,7 +46,7 @@ unsafe extern "C" fn pthread_create(
 ///
 /// # Safety
 /// As of the function behind.
-#[unsafe(export_name = "fathomp_tap_front_thrd_create")]
+#[unsafe(export_name = "fathomp_paging_front_thrd_create")]
 unsafe extern "C" fn thrd_create(
     thread: *mut c_void,
     routine: *mut c_void,

@@ -132,7 +132,7 @@ macro_rules! wait_after_trying {
         ///
         /// # Safety
         /// As of the function behind.
-        #[unsafe(export_name = concat!("fathomp_tap_front_", stringify!($name)))]
+        #[unsafe(export_name = concat!("fathomp_paging_front_", stringify!($name)))]
         unsafe extern "C" fn $name($object: *mut c_void $(, $argument: $type)*) -> c_int {
             static CALL: crate::engine::Call = call!(stringify!($name));
             static ATTEMPT: crate::engine::Call = call!(stringify!($attempt));

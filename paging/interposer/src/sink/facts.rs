@@ -1,4 +1,4 @@
-//! What the tap tells a sink.
+//! What the interposer tells a sink.
 
 use fathomp_paging::{Activity, Cause, Counts, Ending, MarkKind, State};
 use fathomp_types::Ticks;
@@ -60,17 +60,17 @@ pub struct EndFacts {
     pub at: Ticks,
     /// How: [`Ending::Exit`] or [`Ending::Exec`].
     pub ending: Ending,
-    /// I/O calls that the tap saw.
+    /// I/O calls that the interposer saw.
     pub io_calls_seen: u64,
     /// I/O calls that the kernel counted for the process, without those of the sink
     /// ([`Process::own_io_calls`](super::Process::own_io_calls)); `None` if it does not say.
     pub io_calls_made: Option<u64>,
-    /// The program removed the tap from the environment of the program that it becomes, or
+    /// The program removed the interposer from the environment of the program that it becomes, or
     /// of its children, which are therefore not recorded.
     pub environment_cleared: bool,
 }
 
-/// What the tap does for the sink.
+/// What the interposer does for the sink.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hooks {
     /// Called first in every thread that the sink starts in the program: it is no task.

@@ -1,6 +1,6 @@
 //! Where state changes go: from a thread's change of state to a writer.
 //!
-//! [`Process::open`] is called once when the tap is loaded, [`Process::thread`] once in
+//! [`Process::open`] is called once when the interposer is loaded, [`Process::thread`] once in
 //! every thread, [`ThreadSink::change`] at every change of state. Which writer stands
 //! behind it is the launcher's choice ([`fathomp_paging::setup::Writer`]).
 

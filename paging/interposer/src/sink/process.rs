@@ -26,7 +26,7 @@ const SLOTS: usize = 1024;
 /// ... each with no larger ring than this.
 const MODEST_RING_WORDS: usize = 8 << 10;
 
-/// The sink of this process, from when the tap is loaded to the end.
+/// The sink of this process, from when the interposer is loaded to the end.
 #[derive(Debug)]
 pub struct Process {
     setup: Setup,

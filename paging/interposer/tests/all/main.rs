@@ -1,4 +1,4 @@
-//! Programs under the tap that were written for its tests.
+//! Programs under the interposer that were written for its tests.
 //! Other programs are in `tests/tools.rs`.
 
 mod io;

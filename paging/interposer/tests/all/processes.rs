@@ -1,7 +1,7 @@
 //! Processes and threads: how they begin and end.
 #![allow(missing_docs, dead_code, reason = "no interface of the crate")]
 
-use crate::support::{self, folder, program, record, under_tap};
+use crate::support::{self, folder, program, record, under_interposer};
 use fathomp_feed::record::Record;
 use fathomp_paging::{Activity, Counter, Ending};
 use std::fs;
@@ -28,7 +28,7 @@ fn children_are_processes_of_their_own() {
     // The first one, and one that is forked and becomes another.
     assert_eq!(ends(Ending::Exec), 2);
     // Three forked, one cloned, a child and its child that exit; leaves after fork, vfork,
-    // posix_spawn, system and popen; not the one without the tap.
+    // posix_spawn, system and popen; not the one without the interposer.
     assert_eq!(ends(Ending::Exit), 10);
     assert_eq!(all.len(), 12, "{all:#?}");
     let forked = all.iter().filter(|process| process.facts.forked).count();
@@ -182,7 +182,7 @@ fn where_nothing_can_be_recorded_the_program_does_not_notice() {
     fs::write(damaged.path().join("setup.json"), "{").unwrap();
     let missing = damaged.path().join("missing");
     for live in [closed.path(), damaged.path(), &missing] {
-        let output = under_tap(Command::new(&path).current_dir(room.path()), live);
+        let output = under_interposer(Command::new(&path).current_dir(room.path()), live);
         assert_eq!(output, expected, "{}", live.display());
     }
     let output = Command::new(&path)

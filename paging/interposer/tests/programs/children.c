@@ -99,7 +99,7 @@ int main(int count, char **arguments)
     /* When it has ended, nobody writes any more. */
     CHECK(read(ends[0], line, 1) == 0);
 
-    /* Without the tap from here on. */
+    /* Without the interposer from here on. */
     char *nothing[] = {"PATH=/bin", NULL};
     execle(self, self, "leaf", NULL, nothing);
     return 1;

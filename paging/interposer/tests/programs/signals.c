@@ -1,4 +1,4 @@
-/* Signals that come at any moment, inside the tap too: their handler reads, writes, and now
+/* Signals that come at any moment, inside the interposer too: their handler reads, writes, and now
    and then leaves by a jump. */
 #include "check.h"
 #include <fcntl.h>

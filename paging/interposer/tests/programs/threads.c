@@ -91,7 +91,7 @@ int main(void)
     CHECK(last == 0 || last == PTHREAD_BARRIER_SERIAL_THREAD);
     CHECK(pthread_join(thread, NULL) == 0);
 
-    /* Locks of each kind behave as without the tap. */
+    /* Locks of each kind behave as without the interposer. */
     pthread_mutexattr_t kind;
     pthread_mutex_t checked, recursive;
     CHECK(pthread_mutexattr_init(&kind) == 0);

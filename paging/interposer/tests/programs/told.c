@@ -1,4 +1,4 @@
-/* What a program tells by itself, with the tap or without. */
+/* What a program tells by itself, with the interposer or without. */
 #include "check.h"
 #include <fathomp_paging.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-//! Programs under the tap, and what they left.
+//! Programs under the interposer, and what they left.
 
 pub(crate) mod feed;
 
@@ -11,12 +11,12 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// Where the tap, compiled programs and their files lie until the tests end.
+/// Where the interposer, compiled programs and their files lie until the tests end.
 static ROOM: LazyLock<TempDir> = LazyLock::new(|| {
     let room = tempfile::tempdir().unwrap();
     fs::write(
-        room.path().join("libfathomp-tap.so"),
-        fathomp_runtime::tap().unwrap(),
+        room.path().join("libfathomp-paging.so"),
+        fathomp_runtime::interposer().unwrap(),
     )
     .unwrap();
     room
@@ -25,9 +25,9 @@ static ROOM: LazyLock<TempDir> = LazyLock::new(|| {
 /// One test compiles at a time, since some need the same program.
 static COMPILING: Mutex<()> = Mutex::new(());
 
-/// The tap.
+/// The interposer.
 pub(crate) fn library() -> PathBuf {
-    ROOM.path().join("libfathomp-tap.so")
+    ROOM.path().join("libfathomp-paging.so")
 }
 
 /// A fresh folder.
@@ -75,7 +75,7 @@ pub(crate) struct Run {
     pub(crate) processes: Vec<Process>,
 }
 
-/// Runs a command under the tap and reads what it left.
+/// Runs a command under the interposer and reads what it left.
 pub(crate) fn record(command: &mut Command) -> Run {
     let live = folder();
     // Nobody empties the rings meanwhile.
@@ -84,15 +84,15 @@ pub(crate) fn record(command: &mut Command) -> Run {
         ..Setup::default()
     };
     setup.write(live.path()).unwrap();
-    let output = under_tap(command, live.path());
+    let output = under_interposer(command, live.path());
     Run {
         output,
         processes: feed::processes(live.path()),
     }
 }
 
-/// Runs a command with the tap loaded and that live directory.
-pub(crate) fn under_tap(command: &mut Command, live: &Path) -> Output {
+/// Runs a command with the interposer loaded and that live directory.
+pub(crate) fn under_interposer(command: &mut Command, live: &Path) -> Output {
     command
         .env("LD_PRELOAD", library())
         .env(PAGING.name, live)

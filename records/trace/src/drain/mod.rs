@@ -13,9 +13,9 @@ pub(crate) use output::Output;
 pub(crate) use process::{Slot, Stream};
 pub(crate) use source::Source;
 
+use crate::foreign_recorder::ForeignRecorder;
 use crate::live::EXTENSION;
 use crate::stream;
-use crate::witness::Witness;
 use fathomp_ring::drain::{LiveDirectory, Reserve, note};
 use std::ffi::OsString;
 use std::io;
@@ -79,7 +79,7 @@ pub struct Observed {
     /// Name and version.
     pub runtime: String,
     /// What the recorder says of itself, if it is not part of the runtime.
-    pub witness: Option<Witness>,
+    pub foreign_recorder: Option<ForeignRecorder>,
 }
 
 /// Why a live directory cannot be drained.
@@ -280,7 +280,7 @@ impl Drainer {
         let note = stream.source().process();
         self.summary.observed.push(Observed {
             runtime: note.runtime,
-            witness: note.witness,
+            foreign_recorder: note.foreign_recorder,
         });
         if !running {
             // What cannot be removed now goes with the live directory.

@@ -1,6 +1,7 @@
 //! A ring file seen from outside. Nothing in it is believed: the program may
 //! have scribbled over it.
 
+use crate::foreign_recorder::{ForeignRecorder, Lapse, Unseen};
 use crate::layout::{FORMAT, Geometry, frame, header, site, slot};
 use crate::model::SiteKind;
 use crate::record::Instance;
@@ -8,7 +9,6 @@ use crate::stack::StackOverflow;
 use crate::state::State;
 use crate::stream::{ProcessNote, SiteNote, ThreadNote};
 use crate::wire::ways_apart;
-use crate::witness::{Lapse, Unseen, Witness};
 use fathomp_ring::file::{RingFile, SourceError};
 use fathomp_ring::{Ring, Word};
 use fathomp_types::{InstanceId, NodeId, SiteId, ThreadId, Ticks};
@@ -91,14 +91,14 @@ impl Source {
             stack_overflow: StackOverflow::from_words(
                 [0, 1, 2, 3].map(|word| self.read(header::STACK + word)),
             ),
-            witness: self.witness(),
+            foreign_recorder: self.foreign_recorder(),
             ..ProcessNote::default()
         }
     }
 
     /// What a recorder that is not part of the runtime says of itself.
-    fn witness(&self) -> Option<Witness> {
-        (self.read(header::WITNESS) == 1).then(|| Witness {
+    fn foreign_recorder(&self) -> Option<ForeignRecorder> {
+        (self.read(header::FOREIGN_RECORDER) == 1).then(|| ForeignRecorder {
             library: self.string(header::LIBRARY, header::LIBRARY_WORDS).into(),
             unseen: Unseen::of_bits(self.read(header::UNSEEN)),
             lapses: Lapse::of_words(|at| self.read(header::LAPSES + at)),

@@ -144,7 +144,7 @@ mod tests {
             begin: Ticks(0),
             end: None,
             runtime: String::new(),
-            witness: None,
+            foreign_recorder: None,
             sites: (0..).zip(calls).map(|(id, call)| site(id, *call)).collect(),
             threads: vec![Thread {
                 id: ThreadId(0),

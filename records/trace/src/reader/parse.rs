@@ -254,7 +254,7 @@ impl Parser {
             begin: note.zero,
             end: note.end,
             runtime: note.runtime.clone(),
-            witness: note.witness.clone(),
+            foreign_recorder: note.foreign_recorder.clone(),
             sites: self.sites,
             threads,
             hardware_counters: note.hardware_counters,

@@ -19,12 +19,12 @@ pub use asleep::asleep;
 pub use start::Start;
 pub use thread::{TaskBegin, ThreadRecorder};
 
+use crate::foreign_recorder::{Lapse, Unseen};
 use crate::layout::{FORMAT, Geometry, header};
 use crate::live;
 use crate::model::SiteKind;
 use crate::record::Message;
 use crate::stack::StackOverflow;
-use crate::witness::{Lapse, Unseen};
 use cells::OwnLine;
 use fathomp_launch::of_this_process;
 use fathomp_ring::Word;
@@ -257,7 +257,7 @@ impl Recorder {
         head(header::CLUSTER, settings.cluster.unwrap_or(0).into());
         let first_instance = 1 | u64::from(settings.node.0) << 48;
         let executable = std::env::current_exe().unwrap_or_default();
-        head(header::WITNESS, runtime.library.is_some().into());
+        head(header::FOREIGN_RECORDER, runtime.library.is_some().into());
         let library = runtime.library.as_deref().unwrap_or(Path::new(""));
         let strings = [
             (
@@ -428,7 +428,7 @@ impl Recorder {
     /// A recorder that is not part of the runtime was told so many events, and had so many ticks
     /// of work with them.
     #[inline]
-    pub fn witnessed(&self, events: u64, cost: u64) {
+    pub fn note_foreign_events(&self, events: u64, cost: u64) {
         /// A thread that takes longer for an event has lost its processor meanwhile.
         const LONGEST_US: f64 = 10.0;
         let cost = cost.min(self.ticks(LONGEST_US).saturating_mul(events));

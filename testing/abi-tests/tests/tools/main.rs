@@ -2,9 +2,9 @@
 //! `tests/abi` are in `tests/programs.rs` and `tests/nodes.rs`.
 
 mod emitted;
+mod interposer;
 mod ompt;
 mod recordings;
-mod tap;
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         emitted::trials(),
         ompt::trials(),
         recordings::trials(),
-        tap::trials(),
+        interposer::trials(),
     ]
     .into_iter()
     .flatten()

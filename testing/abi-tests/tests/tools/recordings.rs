@@ -26,14 +26,14 @@ const LIMITS: Limits = Limits {
     bytes: 1 << 20,
 };
 
-/// Regions of `tap/states.c`.
+/// Regions of `interposer/states.c`.
 const REGIONS: usize = 21;
 
 fn fail(error: impl std::fmt::Display) -> Failed {
     Failed::from(error.to_string())
 }
 
-/// Both recordings of `tap/states.c` on so many nodes, and the one on the other's clock.
+/// Both recordings of `interposer/states.c` on so many nodes, and the one on the other's clock.
 struct Run {
     regions: Recording,
     paging: paging::Recording,
@@ -43,13 +43,16 @@ struct Run {
 }
 
 fn make(nodes: u16, protocol: Protocol) -> Result<Run, Failed> {
-    let place = tempfile::Builder::new().prefix("fathomp-tap-").tempdir()?;
+    let place = tempfile::Builder::new()
+        .prefix("fathomp-interposer-")
+        .tempdir()?;
     let folder = |name: &str| -> Result<PathBuf, Failed> {
         let path = place.path().join(name);
         std::fs::create_dir_all(&path)?;
         Ok(path)
     };
-    let (live, tapped, recording) = (folder("live")?, folder("tapped")?, folder("recording")?);
+    let (live, interposed, recording) =
+        (folder("live")?, folder("interposed")?, folder("recording")?);
     let program = build(place.path())?;
     let meta = Meta {
         live: Some(live.clone()),
@@ -75,7 +78,7 @@ fn make(nodes: u16, protocol: Protocol) -> Result<Run, Failed> {
         clock: Some(common),
         ..Setup::default()
     };
-    setup.write(&tapped).map_err(fail)?;
+    setup.write(&interposed).map_err(fail)?;
 
     let unpacked = fathomp_runtime::unpack().map_err(fail)?;
     let runtime = match nodes {
@@ -92,8 +95,8 @@ fn make(nodes: u16, protocol: Protocol) -> Result<Run, Failed> {
             ..Cluster::of(nodes)
         }),
         recorder: Some(Recorder::new(live.clone())),
-        paging: Some(tapped),
-        preload: vec![unpacked.tap, runtime],
+        paging: Some(interposed),
+        preload: vec![unpacked.interposer, runtime],
         ..Plan::default()
     };
     let mut command = Command::new(program);
@@ -121,7 +124,7 @@ fn make(nodes: u16, protocol: Protocol) -> Result<Run, Failed> {
 }
 
 fn build(directory: &Path) -> Result<PathBuf, Failed> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tap/states.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("interposer/states.c");
     let output = directory.join("states");
     let mut command = Command::new("gcc");
     command.args(["-O2", "-g", "-fopenmp", "-o"]);

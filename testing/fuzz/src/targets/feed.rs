@@ -195,7 +195,7 @@ fn read_words(input: &[u8]) -> Said {
 }
 
 fn ring_files() -> Vec<Vec<u8>> {
-    let path = room::path().join("made.taprings");
+    let path = room::path().join("made.pagingrings");
     let opening = Opening {
         parent: 1,
         begin: clock::pair(),
@@ -218,7 +218,7 @@ fn ring_files() -> Vec<Vec<u8>> {
 }
 
 fn read_ring_file(input: &[u8]) -> Said {
-    let path = room::put("foreign.taprings", input);
+    let path = room::put("foreign.pagingrings", input);
     let file = match RingFile::open(&path) {
         Ok(file) => file,
         Err(error) => return Said::refused(&error),

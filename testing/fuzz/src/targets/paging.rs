@@ -1,4 +1,4 @@
-//! Recordings of paging: streams, circumstances, faults, and what a tap is set up with.
+//! Recordings of paging: streams, circumstances, faults, and what an interposer is set up with.
 
 use crate::room;
 use crate::target::{Said, Shape, Target, about, check_sentence};
@@ -39,7 +39,7 @@ pub(super) const FAULTS: Target = Target {
 /// The setup.
 pub(super) const SETUP: Target = Target {
     name: "paging-setup",
-    what: "setup.json that a tap in a program reads",
+    what: "setup.json that an interposer in a program reads",
     shape: Shape::Json,
     seeds: setups,
     read: setup,

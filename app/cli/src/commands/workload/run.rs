@@ -59,7 +59,7 @@ fn start_and_wait(plan: &Run, program: &Program, console: Console) -> Result<Ans
     let unpacked = fathomp_runtime::unpack()?;
     let launch = Launch {
         program,
-        tap: None,
+        interposer: None,
         library: (plan.runtime == RuntimeName::Fathomp)
             .then(|| library(&unpacked, plan.nodes.cluster())),
         plan: launch::plan(plan.threads, plan.nodes.cluster()),

@@ -3,7 +3,7 @@
 
 use fathomp_paging::pack::TaskPacker;
 use fathomp_paging::reader::Recording;
-use fathomp_paging::stream::{self, BY_TAP, Kind, PROCESS, ProcessNote, TaskNote};
+use fathomp_paging::stream::{self, BY_INTERPOSER, Kind, PROCESS, ProcessNote, TaskNote};
 use fathomp_paging::{Activity, Cause, Counter, Counts, State};
 use fathomp_types::{Clock, Ticks};
 
@@ -31,7 +31,7 @@ pub(crate) fn stream_of(
         clock: note.clock.or(Some(Clock::NANOS)),
         ..note.clone()
     };
-    stream::put_note(&mut bytes, Kind::Process, BY_TAP, PROCESS, 1, &note);
+    stream::put_note(&mut bytes, Kind::Process, BY_INTERPOSER, PROCESS, 1, &note);
     fill(&mut bytes);
     (
         stream::file_name(pid, note.begin.unwrap_or_default(), None),
@@ -47,5 +47,5 @@ pub(crate) fn put_task(bytes: &mut Vec<u8>, number: u32, note: &TaskNote, stays:
         packer.change(Ticks(stay * 1_000_000), state, Cause(1), &faults(1));
     }
     bytes.extend_from_slice(packer.seal().expect("a block"));
-    stream::put_note(bytes, Kind::Task, BY_TAP, number, 1, note);
+    stream::put_note(bytes, Kind::Task, BY_INTERPOSER, number, 1, note);
 }

@@ -1,6 +1,6 @@
 //! Waits and communication of the calling thread, as states.
 
-use super::found::{Tap, tap};
+use super::found::{Interposer, interposer};
 use super::names::{Called, Name};
 use crate::recorded;
 use crate::wait::Wait;
@@ -46,8 +46,8 @@ thread_local! {
     static AT: Cell<At> = const { Cell::new(At::Work) };
 }
 
-fn enter(tap: &Tap, name: Name) {
-    (tap.interface.enter)(name.number(tap));
+fn enter(interposer: &Interposer, name: Name) {
+    (interposer.interface.enter)(name.number(interposer));
 }
 
 /// What the thread was at before a wait.
@@ -68,41 +68,41 @@ pub(crate) fn begins(wait: Wait, place: Place) -> Option<Outer> {
 }
 
 /// That wait ends.
-pub(crate) fn ends(tap: &Tap, outer: Outer) {
+pub(crate) fn ends(interposer: &Interposer, outer: Outer) {
     if let At::Wait { told: true, .. } = AT.replace(outer.0) {
-        (tap.interface.leave)();
+        (interposer.interface.leave)();
     }
 }
 
 /// The calling thread begins to wait for a region.
 pub(crate) fn idle_begins() -> Option<Outer> {
-    tap().and_then(|_| begins(Wait::Region, Place::Nowhere))
+    interposer().and_then(|_| begins(Wait::Region, Place::Nowhere))
 }
 
 /// That wait ends.
 pub(crate) fn idle_ends(waiting: Option<Outer>) {
-    if let (Some(tap), Some(outer)) = (tap(), waiting) {
-        ends(tap, outer);
+    if let (Some(interposer), Some(outer)) = (interposer(), waiting) {
+        ends(interposer, outer);
     }
 }
 
 /// The calling thread has waited for a while, and is about to go on with that.
 #[inline]
 pub(crate) fn waits_long() {
-    if let Some(tap) = tap() {
-        tell_wait(tap);
+    if let Some(interposer) = interposer() {
+        tell_wait(interposer);
     }
 }
 
 #[cold]
-fn tell_wait(tap: &Tap) {
+fn tell_wait(interposer: &Interposer) {
     if let At::Wait {
         called,
         place,
         told: false,
     } = AT.get()
     {
-        enter(tap, Name(called, place.site()));
+        enter(interposer, Name(called, place.site()));
         AT.set(At::Wait {
             called,
             place,
@@ -114,17 +114,17 @@ fn tell_wait(tap: &Tap) {
 /// Runs code of the program in a thread that waits meanwhile.
 #[inline]
 pub(crate) fn meanwhile<R>(work: impl FnOnce() -> R) -> R {
-    match tap() {
+    match interposer() {
         None => work(),
-        Some(tap) => interrupt(tap, work),
+        Some(interposer) => interrupt(interposer, work),
     }
 }
 
 #[inline(never)]
-fn interrupt<R>(tap: &Tap, work: impl FnOnce() -> R) -> R {
+fn interrupt<R>(interposer: &Interposer, work: impl FnOnce() -> R) -> R {
     let outer = AT.replace(At::Work);
     if let At::Wait { told: true, .. } = outer {
-        (tap.interface.leave)();
+        (interposer.interface.leave)();
     }
     let result = work();
     AT.set(match outer {
@@ -142,13 +142,13 @@ fn interrupt<R>(tap: &Tap, work: impl FnOnce() -> R) -> R {
 /// The calling thread communicates as long as this lives.
 #[must_use]
 #[derive(Debug)]
-pub struct Stay(Option<&'static Tap>);
+pub struct Stay(Option<&'static Interposer>);
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        if let Some(tap) = self.0 {
+        if let Some(interposer) = self.0 {
             AT.set(At::Work);
-            (tap.interface.leave)();
+            (interposer.interface.leave)();
         }
     }
 }
@@ -157,22 +157,22 @@ impl Drop for Stay {
 /// it is for that; if it communicates already, this is part of it.
 #[inline]
 pub fn communicate(called: Called) -> Stay {
-    match tap() {
+    match interposer() {
         None => Stay(None),
-        Some(tap) => begin(tap, called),
+        Some(interposer) => begin(interposer, called),
     }
 }
 
 #[cold]
-fn begin(tap: &'static Tap, called: Called) -> Stay {
+fn begin(interposer: &'static Interposer, called: Called) -> Stay {
     match AT.get() {
         At::Work => {
             AT.set(At::Communication);
-            enter(tap, Name(called, 0));
-            Stay(Some(tap))
+            enter(interposer, Name(called, 0));
+            Stay(Some(interposer))
         }
         At::Wait { .. } => {
-            tell_wait(tap);
+            tell_wait(interposer);
             Stay(None)
         }
         At::Communication => Stay(None),

@@ -1,12 +1,12 @@
 //! What recorders that are not part of the OpenMP runtime say of themselves.
 
+use fathomp_trace::foreign_recorder::Unseen;
 use fathomp_trace::model::{Process, Recording};
-use fathomp_trace::witness::Unseen;
 use serde::Serialize;
 
 /// A runtime that was watched from outside, in one process.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WitnessFacts {
+pub struct ForeignRecorderFacts {
     /// Operating-system process number.
     pub pid: u32,
     /// Name and version of the runtime.
@@ -28,27 +28,27 @@ pub struct WitnessFacts {
 }
 
 /// Those of a recording, by process.
-pub(crate) fn all(recording: &Recording) -> Vec<WitnessFacts> {
+pub(crate) fn all(recording: &Recording) -> Vec<ForeignRecorderFacts> {
     recording.processes.iter().filter_map(of).collect()
 }
 
-fn of(process: &Process) -> Option<WitnessFacts> {
-    let witness = process.witness.as_ref()?;
-    let cost_ns = witness.cost.0 as f64 * process.clock.nanos_per_tick;
+fn of(process: &Process) -> Option<ForeignRecorderFacts> {
+    let foreign_recorder = process.foreign_recorder.as_ref()?;
+    let cost_ns = foreign_recorder.cost.0 as f64 * process.clock.nanos_per_tick;
     let sentence = |unseen: &Unseen| unseen.sentence().to_owned();
-    Some(WitnessFacts {
+    Some(ForeignRecorderFacts {
         pid: process.pid,
         runtime: process.runtime.clone(),
-        library: witness.library.to_string_lossy().into_owned(),
-        unseen: witness.unseen.clone(),
-        limits: witness.unseen.iter().map(sentence).collect(),
-        lapses: witness
+        library: foreign_recorder.library.to_string_lossy().into_owned(),
+        unseen: foreign_recorder.unseen.clone(),
+        limits: foreign_recorder.unseen.iter().map(sentence).collect(),
+        lapses: foreign_recorder
             .lapses
             .iter()
             .map(|(lapse, times)| lapse.sentence(*times))
             .collect(),
-        events: witness.events,
-        event_ns: cost_ns / (witness.events as f64).max(1.0),
+        events: foreign_recorder.events,
+        event_ns: cost_ns / (foreign_recorder.events as f64).max(1.0),
         cost_ns: cost_ns.round() as u64,
     })
 }

@@ -1,11 +1,11 @@
-//! What waits and marks are called, and the tap's numbers for that.
+//! What waits and marks are called, and the interposer's numbers for that.
 //!
 //! A name is that of a construct, with the number of a site behind a `#` if the process is
 //! recorded: `barrier#3`, `critical#7`. It is the number that the process's own stream in
 //! the ordinary recording has in its table of sites: where a construct has a site of its
 //! own (critical sections and locks) that one, else that of its parallel region.
 
-use super::found::Tap;
+use super::found::Interposer;
 use crate::wait::Wait;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -49,7 +49,7 @@ pub enum Called {
 impl Called {
     const COUNT: usize = 15;
 
-    /// As in the tap's table of names.
+    /// As in the interposer's table of names.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl fmt::Display for Name {
 /// Sites whose names are kept; a recorder numbers no more.
 const SITES: usize = 4096;
 
-/// The tap's numbers, with the generation in which they were given in the upper half.
+/// The interposer's numbers, with the generation in which they were given in the upper half.
 static NUMBERS: [[AtomicU64; SITES]; Called::COUNT] =
     [const { [const { AtomicU64::new(0) }; SITES] }; Called::COUNT];
 
@@ -114,11 +114,11 @@ pub(super) fn forget() {
 }
 
 impl Name {
-    /// The tap's number for it; 0 if the tap has no room for more names.
-    pub(crate) fn number(self, tap: &Tap) -> u32 {
+    /// The interposer's number for it; 0 if the interposer has no room for more names.
+    pub(crate) fn number(self, interposer: &Interposer) -> u32 {
         let Self(called, site) = self;
         let Some(known) = NUMBERS[called as usize].get(site as usize) else {
-            return Self(called, 0).number(tap);
+            return Self(called, 0).number(interposer);
         };
         let generation = u64::from(GENERATION.load(Ordering::Relaxed)) << 32;
         let found = known.load(Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl Name {
         let mut text = Text::default();
         // Cut off if it should be too long, which no name is.
         let _ = write!(text, "{self}");
-        let number = (tap.number)(text.as_str());
+        let number = (interposer.number)(text.as_str());
         // Others may ask for the same meanwhile, and get the same.
         known.store(generation | u64::from(number), Ordering::Relaxed);
         number

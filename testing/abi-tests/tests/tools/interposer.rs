@@ -1,5 +1,5 @@
-//! What the runtime tells a tap, by a tap that checks it (`tap/tap.c`): on threads and on
-//! nodes, with the tap in front of the runtime and behind it, and that programs give the
+//! What the runtime tells the interposer of paging, by one that checks it
+//! (`interposer/interposer.c`): on threads and on nodes, with the interposer in front of the runtime and behind it, and that programs give the
 //! same answers as without one.
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ const PAGES_IN: usize = 2;
 const BYTES_IN: usize = 4;
 const BYTES_OUT: usize = 5;
 
-/// What the tap noted of a thread.
+/// What the interposer noted of a thread.
 #[derive(Debug, Default)]
 struct Thread {
     node: i64,
@@ -68,7 +68,7 @@ struct Way {
     nodes: usize,
     threads: usize,
     protocol: &'static str,
-    tap_first: bool,
+    interposer_first: bool,
 }
 
 fn compile(arguments: &[&str], source: &Path, output: &Path) -> Result<(), Failed> {
@@ -84,13 +84,13 @@ fn compile(arguments: &[&str], source: &Path, output: &Path) -> Result<(), Faile
 impl Bench {
     fn new() -> Result<Self, Failed> {
         let directory = tempfile::Builder::new()
-            .prefix("fathomp-tap-")
+            .prefix("fathomp-interposer-")
             .tempdir()
             .map_err(|error| format!("no temporary directory: {error}"))?;
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tap");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("interposer");
         let library = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
-        let tap = directory.path().join("tap.so");
-        compile(&library, &sources.join("tap.c"), &tap)?;
+        let interposer = directory.path().join("interposer.so");
+        compile(&library, &sources.join("interposer.c"), &interposer)?;
         let program = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fopenmp"];
         for name in ["states", "tasks"] {
             let output = directory.path().join(name);
@@ -111,7 +111,7 @@ impl Bench {
         })
     }
 
-    /// Runs a program, which must end well; what it printed and what the tap noted.
+    /// Runs a program, which must end well; what it printed and what the interposer noted.
     fn run(&self, program: &str, way: Way) -> Result<(String, Vec<Thread>), Failed> {
         let runtime = if way.nodes > 1 {
             &self.cluster
@@ -119,11 +119,11 @@ impl Bench {
             &self.plain
         };
         let told = tempfile::tempdir_in(self.directory.path()).map_err(|e| e.to_string())?;
-        let tap = self.directory.path().join("tap.so");
-        let (first, second) = if way.tap_first {
-            (tap.as_path(), runtime.as_path())
+        let interposer = self.directory.path().join("interposer.so");
+        let (first, second) = if way.interposer_first {
+            (interposer.as_path(), runtime.as_path())
         } else {
-            (runtime.as_path(), tap.as_path())
+            (runtime.as_path(), interposer.as_path())
         };
         let mut command = Command::new(self.directory.path().join(program));
         command
@@ -132,7 +132,7 @@ impl Bench {
                 "LD_PRELOAD",
                 format!("{}:{}", first.display(), second.display()),
             )
-            .env("TEST_TAP", told.path())
+            .env("TEST_INTERPOSER", told.path())
             .env("OMP_NUM_THREADS", (way.nodes * way.threads).to_string());
         if way.nodes > 1 {
             command
@@ -147,7 +147,7 @@ impl Bench {
     }
 }
 
-/// What a tap has noted in all processes.
+/// What an interposer has noted in all processes.
 fn read(folder: &Path) -> Result<Vec<Thread>, Failed> {
     let mut threads: Vec<Thread> = Vec::new();
     for file in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
@@ -180,14 +180,14 @@ fn read(folder: &Path) -> Result<Vec<Thread>, Failed> {
                         .counters
                         .insert(number(counter) as usize, number(value));
                 }
-                _ => return Err(format!("the tap wrote {line:?}").into()),
+                _ => return Err(format!("the interposer wrote {line:?}").into()),
             }
         }
     }
     Ok(threads)
 }
 
-/// Fails with what was expected and all that the tap noted.
+/// Fails with what was expected and all that the interposer noted.
 fn expect(holds: bool, what: &str, threads: &[Thread]) -> Result<(), Failed> {
     match holds {
         true => Ok(()),
@@ -208,12 +208,12 @@ fn tasks_of(threads: &[Thread]) -> Vec<&Thread> {
 }
 
 fn states_on_threads(bench: &Bench) -> Result<(), Failed> {
-    for tap_first in [true, false] {
+    for interposer_first in [true, false] {
         let way = Way {
             nodes: 1,
             threads: 2,
             protocol: "",
-            tap_first,
+            interposer_first,
         };
         let (printed, threads) = bench.run("states", way)?;
         expect(printed == "20 rounds\n", &printed, &threads)?;
@@ -252,7 +252,7 @@ fn tasks_on_threads(bench: &Bench) -> Result<(), Failed> {
         nodes: 1,
         threads: 2,
         protocol: "",
-        tap_first: true,
+        interposer_first: true,
     };
     let (printed, threads) = bench.run("tasks", way)?;
     expect(printed == "6765\n", &printed, &threads)?;
@@ -263,13 +263,13 @@ fn tasks_on_threads(bench: &Bench) -> Result<(), Failed> {
 
 fn states_on_nodes(bench: &Bench) -> Result<(), Failed> {
     for protocol in ["home", "homeless"] {
-        for tap_first in [true, false] {
+        for interposer_first in [true, false] {
             for (nodes, threads) in [(2, 1), (4, 1), (2, 2)] {
                 let way = Way {
                     nodes,
                     threads,
                     protocol,
-                    tap_first,
+                    interposer_first,
                 };
                 let (printed, all) = bench.run("states", way)?;
                 expect(printed == "20 rounds\n", &printed, &all)?;
@@ -324,15 +324,15 @@ fn expect_counters(all: &[Thread], tasks: &[&Thread]) -> Result<(), Failed> {
 }
 
 /// A thread that the program starts by itself counts as that, although the call comes from
-/// the tap: the program would not end if its node took it for one of its own.
+/// the interposer: the program would not end if its node took it for one of its own.
 fn threads_of_the_program(bench: &Bench) -> Result<(), Failed> {
     for protocol in ["home", "homeless"] {
-        for tap_first in [true, false] {
+        for interposer_first in [true, false] {
             let way = Way {
                 nodes: 2,
                 threads: 1,
                 protocol,
-                tap_first,
+                interposer_first,
             };
             let (printed, threads) = bench.run("pthread_holds_lock", way)?;
             expect(printed == "ok\n", &printed, &threads)?;
@@ -342,15 +342,15 @@ fn threads_of_the_program(bench: &Bench) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Without a tap that records, nothing is told.
-fn no_tap(bench: &Bench) -> Result<(), Failed> {
+/// Without an interposer that records, nothing is told.
+fn no_interposer(bench: &Bench) -> Result<(), Failed> {
     let mut command = Command::new(bench.directory.path().join("states"));
-    let tap = bench.directory.path().join("tap.so");
+    let interposer = bench.directory.path().join("interposer.so");
     command
-        .env_remove("TEST_TAP")
+        .env_remove("TEST_INTERPOSER")
         .env(
             "LD_PRELOAD",
-            format!("{}:{}", tap.display(), bench.plain.display()),
+            format!("{}:{}", interposer.display(), bench.plain.display()),
         )
         .env("OMP_NUM_THREADS", "2");
     let ended = run::run(&mut command, LIMITS).map_err(|error| error.to_string())?;
@@ -367,10 +367,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("tasks on threads", tasks_on_threads),
         ("states on nodes", states_on_nodes),
         ("threads of the program on nodes", threads_of_the_program),
-        ("a tap that does not record", no_tap),
+        ("an interposer that does not record", no_interposer),
     ];
     let trials = cases.into_iter().map(|(name, case)| {
-        Trial::ignorable_test(format!("tap::{name}"), move || {
+        Trial::ignorable_test(format!("interposer::{name}"), move || {
             if !has_compiler {
                 return left_out("needs gcc: apt-get install gcc".to_owned());
             }

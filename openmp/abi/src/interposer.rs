@@ -1,6 +1,6 @@
-//! Looking for the tap (`paging/interposer`), which records paging where it is loaded.
+//! Looking for the interposer (`paging/interposer`), which records paging where it is loaded.
 
-use fathomp_omp::tap::{self, Tap};
+use fathomp_omp::interposer::{self, Interposer};
 use fathomp_types::interposer::{Function, Interface, SYMBOL, SharedCount, VERSION};
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicU64;
 
 /// Lets the runtime look for it when it starts.
 pub(crate) fn expect() {
-    tap::expect(find);
+    interposer::expect(find);
 }
 
-/// Where the tap's function is; null if no tap is loaded.
+/// Where the interposer's function is; null if no interposer is loaded.
 #[must_use]
 pub fn address() -> *mut c_void {
     // SAFETY: the name is a C string.
@@ -19,21 +19,21 @@ pub fn address() -> *mut c_void {
 }
 
 static INTERFACE: OnceLock<&'static Interface> = OnceLock::new();
-static TAP: OnceLock<Tap> = OnceLock::new();
+static INTERPOSER: OnceLock<Interposer> = OnceLock::new();
 
-/// The tap, if there is one and it records in this process.
-fn find() -> Option<&'static Tap> {
+/// The interposer, if there is one and it records in this process.
+fn find() -> Option<&'static Interposer> {
     let function = address();
     if function.is_null() {
         return None;
     }
-    // SAFETY: what has this name is the tap's function, of this type.
+    // SAFETY: what has this name is the interposer's function, of this type.
     let function = unsafe { std::mem::transmute::<*mut c_void, Function>(function) };
     // SAFETY: any version may be asked for. What is returned is null or an interface of that
-    // version in the tap's own memory, and preloaded libraries stay.
+    // version in the interposer's own memory, and preloaded libraries stay.
     let found: &'static Interface = unsafe { function(VERSION).as_ref()? };
     let interface = INTERFACE.get_or_init(|| found);
-    Some(TAP.get_or_init(|| Tap {
+    Some(INTERPOSER.get_or_init(|| Interposer {
         interface,
         number,
         counters,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut all = Vec::from(trials![
-        "witness",
+        "foreign_recorder",
         libgomp_shows_what_our_runtime_shows,
         what_was_watched_is_said,
         an_exit_within_a_region,
@@ -22,20 +22,20 @@ pub(crate) fn trials() -> Vec<Trial> {
         runtimes_side_by_side_need_a_program_that_runs
     ]);
     // It brings LLVM's runtime.
-    all.extend(trials!["witness", &[CLANG] =>
+    all.extend(trials!["foreign_recorder", &[CLANG] =>
         programs_of_gcc_on_libomp,
         programs_of_clang_on_libomp,
         programs_of_clang_need_llvms,
         tools_of_the_user,
         side_by_side
     ]);
-    all.extend(trials!["witness", &[GFORTRAN] => fortran_on_libgomp]);
+    all.extend(trials!["foreign_recorder", &[GFORTRAN] => fortran_on_libgomp]);
     all
 }
 
-/// A program of `tests/witness`.
+/// A program of `tests/foreign-recorder`.
 fn program(compiler: &str, directory: &Path, file: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/witness");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/foreign-recorder");
     let source = fs::read_to_string(path.join(file)).unwrap();
     compile_with(compiler, directory, "program", &source, &["-g", "-fopenmp"])
 }
@@ -115,13 +115,19 @@ fn same_as_ours(directory: &Path, runtime: &str) -> Value {
     assert_eq!(counts(&watched).len(), 8, "{watched}");
     sums_add_up(&watched);
     let name = runtime.split('=').next().unwrap_or_default();
-    let witness = &watched["program"]["witnesses"][0];
+    let foreign_recorder = &watched["program"]["foreign_recorders"][0];
     assert!(
-        witness["runtime"].as_str().unwrap().starts_with(name),
-        "{witness}"
+        foreign_recorder["runtime"]
+            .as_str()
+            .unwrap()
+            .starts_with(name),
+        "{foreign_recorder}"
     );
-    assert!(witness["events"].as_u64().unwrap() > 100, "{witness}");
-    assert_eq!(ours["program"]["witnesses"], Value::Null);
+    assert!(
+        foreign_recorder["events"].as_u64().unwrap() > 100,
+        "{foreign_recorder}"
+    );
+    assert_eq!(ours["program"]["foreign_recorders"], Value::Null);
     watched
 }
 

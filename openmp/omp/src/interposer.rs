@@ -1,14 +1,14 @@
-//! What the runtime tells the *tap*, the library that records in which state every thread
+//! What the runtime tells the *interposer*, the library that records in which state every thread
 //! is (`fathomp record --paging`): waits, regions, barriers, which thread is which.
 //!
-//! The tap is another library. Whoever can look it up, the crate of the C symbols, says
+//! The interposer is another library. Whoever can look it up, the crate of the C symbols, says
 //! how by [`expect`]. Without one, all of this is a test of a pointer.
 //!
 //! A wait is told when it has lasted some tenths of a microsecond, see [`SpinPolicy`]: a
 //! barrier that all reach together is none. The stay in the state then lacks that much at
 //! its beginning.
 //!
-//! `tap/README.md` beside this file says what is told, under which names, and when.
+//! `interposer/README.md` beside this file says what is told, under which names, and when.
 //!
 //! [`SpinPolicy`]: crate::event_count
 
@@ -17,7 +17,7 @@ mod marks;
 mod names;
 mod waits;
 
-pub use found::{Tap, expect, find, tap};
+pub use found::{Interposer, expect, find, interposer};
 pub(crate) use marks::Marks;
 pub use names::Called;
 pub(crate) use names::Name;
@@ -26,20 +26,20 @@ pub use waits::{Stay, communicate};
 
 /// The calling thread serves the runtime, not the program.
 pub fn ignore_this_thread() {
-    if let Some(tap) = tap() {
-        (tap.interface.ignore)();
+    if let Some(interposer) = interposer() {
+        (interposer.interface.ignore)();
     }
 }
 
 /// This process is a child of which no hook of `fork` knows, and this its only thread.
 pub fn forked() {
-    if let Some(tap) = tap() {
+    if let Some(interposer) = interposer() {
         names::forget();
-        (tap.interface.forked)();
+        (interposer.interface.forked)();
     }
 }
 
-/// Runs in a child of `fork`, of which the tap knows by itself.
+/// Runs in a child of `fork`, of which the interposer knows by itself.
 pub(crate) fn restart_in_child() {
     names::forget();
     waits::forget();

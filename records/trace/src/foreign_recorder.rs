@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// A recorder that watched a runtime from outside.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Witness {
+pub struct ForeignRecorder {
     /// The runtime's library.
     pub library: PathBuf,
     /// What the runtime did not show, though the program did it or may have done it.

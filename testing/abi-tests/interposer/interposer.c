@@ -1,5 +1,5 @@
-// A tap for tests: notes what the runtime tells it, checks what it was promised,
-// and writes it to the file $TEST_TAP/PROCESS when the process ends.
+// An interposer for tests: notes what the runtime tells it, checks what it was promised,
+// and writes it to the file $TEST_INTERPOSER/PROCESS when the process ends.
 //
 // The interface is that of core/types/src/interposer.rs. Like the real one it
 // is preloaded in front of the runtime and stands in front of functions that
@@ -155,8 +155,8 @@ static void forked(void) {
 
 static const Interface interface = {enter, leave, name, mark, counters, identity, ignore, forked};
 
-const Interface *fathomp_tap_interface(uint32_t version) {
-    folder = getenv("TEST_TAP");
+const Interface *fathomp_paging_interface(uint32_t version) {
+    folder = getenv("TEST_INTERPOSER");
     return version == 2 && folder ? &interface : NULL;
 }
 
@@ -230,9 +230,9 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
                                                                                                "pthread_create");
     Start *start = malloc(sizeof *start);
     if (!start) return 11;
-    // The tap's memory is no memory that nodes share (cluster/node/src/layout.rs).
+    // The interposer's memory is no memory that nodes share (cluster/node/src/layout.rs).
     uintptr_t address = (uintptr_t)start;
-    if (folder && address >= 0x200000000000 && address < 0x300000000000) me()->wrong = "shared memory for the tap";
+    if (folder && address >= 0x200000000000 && address < 0x300000000000) me()->wrong = "shared memory for the interposer";
     *start = (Start){run, argument};
     int code = next(thread, attributes, begin, start);
     if (code) free(start);

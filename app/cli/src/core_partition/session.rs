@@ -205,7 +205,7 @@ impl Session<'_> {
         };
         let launch = Launch {
             program,
-            tap: None,
+            interposer: None,
             library: Some(self.library),
             plan,
             stdin: Stdin::File("/dev/null".into(), 0),
