@@ -100,25 +100,16 @@ macro_rules! before {
         /// As of the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static NEXT: $crate::dlsym_next::Next = $crate::dlsym_next::Next::new(
-                match std::ffi::CStr::from_bytes_with_nul(concat!($real, "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => c"",
-                },
+            type Real = unsafe extern "C" fn($($type),*) -> $result;
+            static NEXT: fathomp_sys::dlsym_next::Next = fathomp_sys::dlsym_next::Next::new(
+                fathomp_sys::dlsym_next::c_string(concat!($real, "\0")),
             );
-            let next = NEXT.address();
             let failed: $result = $failed;
-            if next.is_null() {
-                return failed;
-            }
-            let mut result = failed;
             // SAFETY: the C library's function of this name has this type.
-            let next = unsafe {
-                std::mem::transmute::<
-                    *mut std::ffi::c_void,
-                    unsafe extern "C" fn($($type),*) -> $result,
-                >(next)
+            let Some(next) = (unsafe { NEXT.function::<Real>() }) else {
+                return failed;
             };
+            let mut result = failed;
             for _ in 0..$crate::before::AGAIN {
                 $prepare;
                 // SAFETY: promised by our caller.

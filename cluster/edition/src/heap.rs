@@ -156,14 +156,9 @@ pub unsafe extern "C" fn fathomp_malloc_usable_size(block: *mut c_void) -> usize
     if heap::is_shared(address) {
         return heap::size_of(address);
     }
-    static NEXT: super::dlsym_next::Next = super::dlsym_next::Next::new(c"malloc_usable_size");
-    let next = NEXT.address();
-    if next.is_null() {
+    type Real = unsafe extern "C" fn(*mut c_void) -> usize;
+    let Some(next) = real!(c"malloc_usable_size" as Real) else {
         return 0;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe {
-        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void) -> usize>(next)
     };
     // SAFETY: a block of the C library's heap.
     unsafe { next(block) }

@@ -1,7 +1,6 @@
 //! Reading and writing, and whose the standard input is.
 
 use super::before::{before, drain, each, fill};
-use super::dlsym_next::Next;
 use fathomp_node::start;
 use fathomp_omp::cluster::Cluster as _;
 use std::ffi::{c_char, c_int, c_void};
@@ -110,13 +109,9 @@ pub unsafe extern "C" fn fathomp_fread(
     count: usize,
     file: *mut libc::FILE,
 ) -> usize {
-    static NEXT: Next = Next::new(c"fread");
-    let next = NEXT.address();
-    if next.is_null() {
+    let Some(next) = real!(c"fread" as Fread) else {
         return 0;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, Fread>(next) };
+    };
     let bytes = size.checked_mul(count).filter(|_| is_shared(buffer));
     let Some(bytes) = bytes.filter(|bytes| *bytes > 0) else {
         // SAFETY: promised by our caller.
@@ -165,13 +160,9 @@ pub unsafe extern "C" fn fathomp_fwrite(
     count: usize,
     file: *mut libc::FILE,
 ) -> usize {
-    static NEXT: Next = Next::new(c"fwrite");
-    let next = NEXT.address();
-    if next.is_null() {
+    let Some(next) = real!(c"fwrite" as Fwrite) else {
         return 0;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, Fwrite>(next) };
+    };
     let bytes = size.checked_mul(count).filter(|_| is_shared(buffer));
     let Some(bytes) = bytes.filter(|bytes| *bytes > 0) else {
         // SAFETY: promised by our caller.

@@ -6,6 +6,15 @@
 
 #![allow(non_snake_case, reason = "C's names are not ours to choose")]
 
+/// The next function of that name and type, if there is one.
+macro_rules! real {
+    ($name:literal as $type:ty) => {{
+        static NEXT: fathomp_sys::dlsym_next::Next = fathomp_sys::dlsym_next::Next::new($name);
+        // SAFETY: the function of this name has this type.
+        unsafe { NEXT.function::<$type>() }
+    }};
+}
+
 mod before;
 mod caller;
 pub mod calls;
@@ -20,5 +29,3 @@ pub mod signals;
 pub mod start;
 pub mod threads;
 pub mod world;
-
-use fathomp_sys::dlsym_next;

@@ -3,7 +3,6 @@
 //! moved, protected and dropped by the sharing itself: refused with a sentence.
 
 use super::caller::with_caller;
-use super::dlsym_next::Next;
 use fathomp_node::{heap, start};
 use fathomp_omp::cluster::Cluster as _;
 use std::ffi::{CStr, c_int, c_void};
@@ -63,21 +62,13 @@ pub unsafe extern "C" fn fathomp_mmap(
 macro_rules! checked {
     ($($name:ident, $real:literal($first:ident, $bytes:ident $(, $argument:ident: $type:ty)*) -> $result:ty, $failed:expr, if $when:expr;)+) => {$(
         extern "C" fn $name($first: *mut c_void, $bytes: usize $(, $argument: $type)*, caller: usize) -> $result {
-            static NEXT: Next = Next::new($real);
+            type Real = unsafe extern "C" fn(*mut c_void, usize $(, $type)*) -> $result;
             // Sharing itself may.
             if $when && !heap::is_private(caller) {
                 check($real, $first, $bytes);
             }
-            let next = NEXT.address();
-            if next.is_null() {
+            let Some(next) = real!($real as Real) else {
                 return $failed;
-            }
-            // SAFETY: the C library's function of this name has this type.
-            let next = unsafe {
-                std::mem::transmute::<
-                    *mut c_void,
-                    unsafe extern "C" fn(*mut c_void, usize $(, $type)*) -> $result,
-                >(next)
             };
             // SAFETY: promised by our caller.
             unsafe { next($first, $bytes $(, $argument)*) }

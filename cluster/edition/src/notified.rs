@@ -2,7 +2,6 @@
 //! program (`SIGEV_THREAD`), and blocks all signals in them, also those by which pages are
 //! shared.
 
-use super::dlsym_next::Next;
 use fathomp_node::start;
 use fathomp_sys::signal_chain;
 use std::ffi::{c_int, c_void};
@@ -61,15 +60,14 @@ fn ours(event: &Event) -> Option<Event> {
 ///
 /// # Safety
 /// `event` is null or valid.
-unsafe fn ask(
-    next: &Next,
+unsafe fn ask<F>(
+    next: Option<F>,
     event: *const Event,
-    call: impl FnOnce(*mut c_void, *const Event) -> c_int,
+    call: impl FnOnce(F, *const Event) -> c_int,
 ) -> c_int {
-    let next = next.address();
-    if next.is_null() {
+    let Some(next) = next else {
         return -1;
-    }
+    };
     // SAFETY: promised by our caller.
     let ours = unsafe { event.as_ref() }.and_then(ours);
     call(next, ours.as_ref().map_or(event, std::ptr::from_ref))
@@ -86,15 +84,13 @@ pub unsafe extern "C" fn fathomp_timer_create(
     timer: *mut c_void,
 ) -> c_int {
     type TimerCreate = unsafe extern "C" fn(c_int, *const Event, *mut c_void) -> c_int;
-    static NEXT: Next = Next::new(c"timer_create");
-    let call = |next, event| {
-        // SAFETY: the C library's function of this name has this type.
-        let next = unsafe { std::mem::transmute::<*mut c_void, TimerCreate>(next) };
+    let next = real!(c"timer_create" as TimerCreate);
+    let call = |next: TimerCreate, event| {
         // SAFETY: promised by our caller; an event of ours lives until it has returned.
         unsafe { next(clock, event, timer) }
     };
     // SAFETY: promised by our caller.
-    unsafe { ask(&NEXT, event, call) }
+    unsafe { ask(next, event, call) }
 }
 
 /// As `mq_notify`.
@@ -104,15 +100,13 @@ pub unsafe extern "C" fn fathomp_timer_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathomp_mq_notify(queue: c_int, event: *const Event) -> c_int {
     type MqNotify = unsafe extern "C" fn(c_int, *const Event) -> c_int;
-    static NEXT: Next = Next::new(c"mq_notify");
-    let call = |next, event| {
-        // SAFETY: the C library's function of this name has this type.
-        let next = unsafe { std::mem::transmute::<*mut c_void, MqNotify>(next) };
+    let next = real!(c"mq_notify" as MqNotify);
+    let call = |next: MqNotify, event| {
         // SAFETY: promised by our caller; an event of ours lives until it has returned.
         unsafe { next(queue, event) }
     };
     // SAFETY: promised by our caller.
-    unsafe { ask(&NEXT, event, call) }
+    unsafe { ask(next, event, call) }
 }
 
 const _: () = assert!(size_of::<Event>() == size_of::<libc::sigevent>());

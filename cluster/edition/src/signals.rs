@@ -2,14 +2,11 @@
 //! shared stay ours and are never blocked; the program's handlers for them get
 //! what we do not want. Its handlers for others do not interrupt us.
 
-use super::dlsym_next::Next;
 use super::world::libc_calls;
 use fathomp_node::start;
 use fathomp_sys::cluster::deferral;
 use fathomp_sys::signal_chain;
-use std::ffi::{c_int, c_void};
-
-static SIGACTION: Next = Next::new(c"sigaction");
+use std::ffi::c_int;
 
 /// As `sigaction`.
 ///
@@ -71,16 +68,10 @@ unsafe fn set_action(
     if start::node().is_some() {
         return deferral::exchange(signal, wanted, earlier);
     }
-    let next = SIGACTION.address();
-    if next.is_null() {
+    type SetAction =
+        unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+    let Some(next) = real!(c"sigaction" as SetAction) else {
         return -1;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe {
-        std::mem::transmute::<
-            *mut c_void,
-            unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
-        >(next)
     };
     // SAFETY: promised by our caller.
     unsafe { next(signal, new, old) }
@@ -134,25 +125,18 @@ type SetMask = unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sig
 /// them were raised while it is blocked, the kernel would end the program.
 ///
 /// # Safety
-/// `next` is a function of that type; `set` and `old` are null or valid.
+/// `set` and `old` are null or valid.
 unsafe fn set_mask(
-    next: &Next,
+    next: Option<SetMask>,
     how: c_int,
     set: *const libc::sigset_t,
     old: *mut libc::sigset_t,
 ) -> c_int {
-    let next = next.address();
-    if next.is_null() {
+    let Some(next) = next else {
         return libc::ENOSYS;
-    }
-    // SAFETY: promised by our caller.
-    let (next, wanted) = unsafe {
-        (
-            std::mem::transmute::<*mut c_void, SetMask>(next),
-            set.as_ref(),
-        )
     };
-    let Some(mut set) = wanted.copied() else {
+    // SAFETY: promised by our caller.
+    let Some(mut set) = unsafe { set.as_ref() }.copied() else {
         // SAFETY: promised by our caller.
         return unsafe { next(how, set, old) };
     };
@@ -176,9 +160,9 @@ pub unsafe extern "C" fn fathomp_pthread_sigmask(
     set: *const libc::sigset_t,
     old: *mut libc::sigset_t,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_sigmask");
-    // SAFETY: promised by our caller; the function has this type.
-    unsafe { set_mask(&NEXT, how, set, old) }
+    let next = real!(c"pthread_sigmask" as SetMask);
+    // SAFETY: promised by our caller.
+    unsafe { set_mask(next, how, set, old) }
 }
 
 /// As `sigprocmask`.
@@ -191,7 +175,7 @@ pub unsafe extern "C" fn fathomp_sigprocmask(
     set: *const libc::sigset_t,
     old: *mut libc::sigset_t,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"sigprocmask");
-    // SAFETY: promised by our caller; the function has this type.
-    unsafe { set_mask(&NEXT, how, set, old) }
+    let next = real!(c"sigprocmask" as SetMask);
+    // SAFETY: promised by our caller.
+    unsafe { set_mask(next, how, set, old) }
 }

@@ -1,7 +1,6 @@
 //! `__libc_start_main`: where a program that runs on several nodes becomes
 //! several processes.
 
-use super::dlsym_next::Next;
 use super::fork;
 use super::io;
 use super::{threads, world};
@@ -48,7 +47,6 @@ type StartMain = unsafe extern "C" fn(
 /// Where the program's first thread waits until there are nodes.
 static GATE: Gate = Gate::new();
 static PROGRAM: OnceLock<(Main, Plan)> = OnceLock::new();
-static NEXT: Next = Next::new(c"__libc_start_main");
 
 /// What the program's start-up code calls. The C library goes on as always, but
 /// calls our `main`.
@@ -65,12 +63,9 @@ pub unsafe extern "C" fn fathomp_start_main(
     rtld_fini: *mut c_void,
     stack_end: *mut c_void,
 ) -> c_int {
-    let next = NEXT.address();
-    if next.is_null() {
+    let Some(next) = real!(c"__libc_start_main" as StartMain) else {
         fatal(format_args!("the C library has no __libc_start_main"));
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, StartMain>(next) };
+    };
     let main = match planned() {
         Some(plan) => {
             PROGRAM.get_or_init(|| (main, plan));

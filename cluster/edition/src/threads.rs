@@ -2,7 +2,6 @@
 //! part in barriers, so their node has to know of them.
 
 use super::caller::with_caller;
-use super::dlsym_next::Next;
 use fathomp_node::{heap, start};
 use fathomp_sys::cluster::thread::starts_ours;
 use std::ffi::{c_int, c_void};
@@ -39,14 +38,10 @@ extern "C" fn pthread_create(
     argument: *mut c_void,
     caller: usize,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_create");
     tell(caller);
-    let next = NEXT.address();
-    if next.is_null() {
+    let Some(next) = real!(c"pthread_create" as PthreadCreate) else {
         return libc::EAGAIN;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, PthreadCreate>(next) };
+    };
     // SAFETY: promised by our caller.
     unsafe { next(thread, attributes, run, argument) }
 }
@@ -62,14 +57,10 @@ extern "C" fn thrd_create(
 ) -> c_int {
     /// C's `thrd_error`.
     const ERROR: c_int = 2;
-    static NEXT: Next = Next::new(c"thrd_create");
     tell(caller);
-    let next = NEXT.address();
-    if next.is_null() {
+    let Some(next) = real!(c"thrd_create" as ThrdCreate) else {
         return ERROR;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, ThrdCreate>(next) };
+    };
     // SAFETY: promised by our caller.
     unsafe { next(thread, run, argument) }
 }
@@ -94,13 +85,9 @@ pub unsafe extern "C" fn fathomp_pthread_getattr(
     thread: usize,
     attributes: *mut libc::pthread_attr_t,
 ) -> c_int {
-    static NEXT: Next = Next::new(c"pthread_getattr_np");
-    let next = NEXT.address();
-    if next.is_null() {
+    let Some(next) = real!(c"pthread_getattr_np" as GetAttributes) else {
         return libc::ENOSYS;
-    }
-    // SAFETY: the C library's function of this name has this type.
-    let next = unsafe { std::mem::transmute::<*mut c_void, GetAttributes>(next) };
+    };
     // SAFETY: promised by our caller.
     let found = unsafe { next(thread, attributes) };
     match FIRST.get().filter(|(first, _)| *first == thread) {

@@ -47,6 +47,18 @@ impl Next {
         if known.is_null() { self.find() } else { known }
     }
 
+    /// The function itself, unless there is none.
+    ///
+    /// # Safety
+    /// A function of that name has the type `F`, which is one of functions.
+    #[inline]
+    #[must_use]
+    pub unsafe fn function<F>(&self) -> Option<F> {
+        let address = self.address();
+        // SAFETY: promised by our caller.
+        (!address.is_null()).then(|| unsafe { function(address) })
+    }
+
     /// Makes that address known.
     pub fn set(&self, address: *mut c_void) {
         self.found.store(address, Ordering::Relaxed);
@@ -67,6 +79,28 @@ impl Next {
         // next library is meant.
         self.set(found);
         found
+    }
+}
+
+/// Turns the address of a function into the function.
+///
+/// # Safety
+/// The function there has the type `F`, which is one of functions.
+#[inline(always)]
+#[must_use]
+pub unsafe fn function<F>(address: *mut c_void) -> F {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: promised by our caller; both are addresses.
+    unsafe { std::mem::transmute_copy(&address) }
+}
+
+/// A text that ends with a null byte, as macros put names together, as a C string; an empty one
+/// if there is another null byte, or none.
+#[must_use]
+pub const fn c_string(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
     }
 }
 

@@ -40,34 +40,15 @@ fn missing(name: &CStr) -> ! {
     process::leave(127)
 }
 
-/// Turns the address of a function into the function.
-///
-/// # Safety
-/// The function there has the type `F`, which is one of functions.
-#[inline(always)]
-pub(crate) unsafe fn function<F>(address: *mut c_void) -> F {
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: promised by our caller; both are addresses.
-    unsafe { std::mem::transmute_copy(&address) }
-}
-
-/// A text as a C string.
-pub(crate) const fn c_string(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => c"",
-    }
-}
-
 /// The function behind `$name`, as a function.
 macro_rules! real {
     ($name:ident: $type:ty) => {{
         static NEXT: fathomp_sys::dlsym_next::Next = fathomp_sys::dlsym_next::Next::new(
-            $crate::front::c_string(concat!(stringify!($name), "\0")),
+            fathomp_sys::dlsym_next::c_string(concat!(stringify!($name), "\0")),
         );
         let address = $crate::front::behind(&NEXT);
         // SAFETY: the runtime's function of this name has this type.
-        unsafe { $crate::front::function::<$type>(address) }
+        unsafe { fathomp_sys::dlsym_next::function::<$type>(address) }
     }};
 }
 

@@ -127,13 +127,6 @@ impl Front {
     }
 }
 
-const fn c_string(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => c"",
-    }
-}
-
 /// Defines functions in front of MPI's, under the names of C, of C for large counts, and of
 /// Fortran: `Name name` for `MPI_Name` and `mpi_name_`.
 macro_rules! fronts {
@@ -156,7 +149,7 @@ macro_rules! fronts {
                     h: usize, i: usize, j: usize, k: usize, l: usize, m: usize,
                 ) -> usize {
                     static FRONT: super::Front = super::Front::new(
-                        super::c_string(concat!($text, "\0")),
+                        fathomp_sys::dlsym_next::c_string(concat!($text, "\0")),
                         $in_c,
                         super::Language::$language,
                     );

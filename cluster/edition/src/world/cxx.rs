@@ -2,7 +2,7 @@
 //! variables are each node's; what programs use of them directly, such as `std::cout`, lies
 //! in the program and is shared.
 
-use super::{Kind, bytes, cannot_follow, function, note, real, streams};
+use super::{Kind, bytes, cannot_follow, function, note, streams};
 use fathomp_node::{heap, start};
 use std::ffi::{CStr, CString, c_char, c_void};
 

@@ -1,6 +1,6 @@
 //! Functions of the C library that change something in the process.
 
-use super::{Kind, bytes, cannot_follow, function, note, real};
+use super::{Kind, bytes, cannot_follow, function, note};
 use crate::before::name;
 use crate::signals;
 use fathomp_node::start;

@@ -207,19 +207,3 @@ fn function(address: u64) -> Result<usize, String> {
         )),
     }
 }
-
-/// The next function of that name and type, if there is one.
-macro_rules! real {
-    ($name:literal as $type:ty) => {{
-        static NEXT: $crate::dlsym_next::Next = $crate::dlsym_next::Next::new($name);
-        let address = NEXT.address();
-        if address.is_null() {
-            None
-        } else {
-            // SAFETY: the function of this name has this type.
-            let next = unsafe { std::mem::transmute::<*mut std::ffi::c_void, $type>(address) };
-            Some(next)
-        }
-    }};
-}
-use real;

@@ -3,7 +3,6 @@
 //! barriers give. When a node other than 0 ends, Fortran's library closes its units as at the
 //! end of any process.
 
-use super::real;
 use fathomp_node::world;
 use fathomp_sys::terminators;
 use std::collections::BTreeSet;

@@ -1,9 +1,8 @@
 //! Where MPI's functions are, for interposers that stand in front of them.
 
-use crate::dlsym_next;
+use crate::dlsym_next::{self, Next};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Words that are passed on. Fewer are meant usually; what lies in the others' place, in
 /// registers or further up the stack, is passed on unseen.
@@ -32,31 +31,31 @@ pub const ERROR: usize = 16;
 
 /// The function of a name, found at its first use.
 #[derive(Debug)]
-pub struct Behind {
-    name: &'static CStr,
-    found: AtomicPtr<c_void>,
-}
+pub struct Behind(Next);
 
 impl Behind {
     /// The function of that name.
     #[must_use]
     pub const fn new(name: &'static CStr) -> Self {
-        Self {
-            name,
-            found: AtomicPtr::new(ptr::null_mut()),
-        }
+        Self(Next::new(name))
     }
 
     /// Where it is; null if there is none.
     #[inline]
     #[must_use]
     pub fn address(&self) -> *mut c_void {
-        let known = self.found.load(Ordering::Relaxed);
-        if !known.is_null() {
-            return known;
+        let found = self.0.address();
+        if found.is_null() {
+            self.search()
+        } else {
+            found
         }
-        let found = find(self.name);
-        self.found.store(found, Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn search(&self) -> *mut c_void {
+        let found = find(self.0.name());
+        self.0.set(found);
         found
     }
 
@@ -72,7 +71,7 @@ impl Behind {
         }
         // SAFETY: the address is that of a function of MPI: whatever its type, its arguments are
         // integers and pointers.
-        let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
+        let function: Function = unsafe { dlsym_next::function(address) };
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = words;
         // SAFETY: promised by our caller.
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m) }

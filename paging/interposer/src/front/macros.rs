@@ -1,6 +1,6 @@
 //! How the functions in front are made.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 /// What a function returns if there is none behind it.
 pub(crate) trait Failed {
@@ -41,17 +41,6 @@ pub(crate) fn missing<T: Failed>() -> T {
     T::FAILED
 }
 
-/// Turns the address of a function into the function.
-///
-/// # Safety
-/// The function there has the type `F`, which is one of functions.
-#[inline(always)]
-pub(crate) unsafe fn function<F>(address: *mut c_void) -> F {
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: promised by our caller; both are addresses.
-    unsafe { std::mem::transmute_copy(&address) }
-}
-
 /// The [`Call`](crate::engine::Call) of a name.
 macro_rules! call {
     ($name:expr) => {
@@ -61,10 +50,7 @@ macro_rules! call {
         $crate::engine::Call::of_version(call!(@text $name), call!(@text $version))
     };
     (@text $name:expr) => {
-        match std::ffi::CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
-            Ok(name) => name,
-            Err(_) => c"",
-        }
+        fathomp_sys::dlsym_next::c_string(concat!($name, "\0"))
     };
 }
 
@@ -76,13 +62,11 @@ macro_rules! forward {
         ($($argument:ident: $type:ty),*) $returned:ty
     ) => {{
         let $call = $by;
-        let address = $of.next.address();
-        if address.is_null() {
-            return $crate::front::macros::missing();
-        }
         type Next = unsafe extern "C" fn($($type),*) -> $returned;
         // SAFETY: the next function of this name has this type.
-        let next: Next = unsafe { $crate::front::macros::function(address) };
+        let Some(next) = (unsafe { $of.next.function::<Next>() }) else {
+            return $crate::front::macros::missing();
+        };
         let $stay = $before;
         // SAFETY: promised by our caller.
         let $result = unsafe { next($($argument),*) };

@@ -1,9 +1,10 @@
 //! Processes that begin, end, or become other programs.
 
-use super::macros::{function, missing};
+use super::macros::missing;
 use crate::engine::turn::{Turn, frame};
 use crate::engine::{Call, process};
 use fathomp_paging::Ending;
+use fathomp_sys::dlsym_next::function;
 use std::arch::global_asm;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -177,12 +178,10 @@ unsafe extern "C" fn clone(
         *mut c_void,
     ) -> c_int;
     static CALL: Call = call!("clone");
-    let address = CALL.next.address();
-    if address.is_null() {
-        return missing();
-    }
     // SAFETY: the function of this name has this type.
-    let next: Clone = unsafe { function(address) };
+    let Some(next) = (unsafe { CALL.next.function::<Clone>() }) else {
+        return missing();
+    };
     if flags & libc::CLONE_VM == 0 {
         let child = Child { run, argument };
         let begins: unsafe extern "C" fn(*mut c_void) -> c_int = child_begins;

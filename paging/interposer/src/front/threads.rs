@@ -1,8 +1,9 @@
 //! Threads that begin. Their end is told by the C library (`engine::process`).
 
-use super::macros::{function, missing};
+use super::macros::missing;
 use crate::engine::turn::{Turn, frame};
 use crate::engine::{Call, blocks, thread};
+use fathomp_sys::dlsym_next::function;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -23,13 +24,11 @@ unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     static CALL: Call = call!("pthread_create");
-    let address = CALL.next.address();
-    if address.is_null() {
-        return libc::EAGAIN;
-    }
+    type Next = unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, *mut c_void) -> c_int;
     // SAFETY: the function of this name has this type.
-    let next: unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void, *mut c_void) -> c_int =
-        unsafe { function(address) };
+    let Some(next) = (unsafe { CALL.next.function::<Next>() }) else {
+        return libc::EAGAIN;
+    };
     let begin: Routine = begin;
     with_block(
         routine,
@@ -53,13 +52,11 @@ unsafe extern "C" fn thrd_create(
     argument: *mut c_void,
 ) -> c_int {
     static CALL: Call = call!("thrd_create");
-    let address = CALL.next.address();
-    if address.is_null() {
-        return missing();
-    }
+    type Next = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) -> c_int;
     // SAFETY: the function of this name has this type.
-    let next: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) -> c_int =
-        unsafe { function(address) };
+    let Some(next) = (unsafe { CALL.next.function::<Next>() }) else {
+        return missing();
+    };
     let begin: ThrdRoutine = thrd_begin;
     with_block(
         routine,

@@ -136,14 +136,13 @@ macro_rules! wait_after_trying {
         unsafe extern "C" fn $name($object: *mut c_void $(, $argument: $type)*) -> c_int {
             static CALL: crate::engine::Call = call!(stringify!($name));
             static ATTEMPT: crate::engine::Call = call!(stringify!($attempt));
-            let address = CALL.next.address();
-            let attempt = ATTEMPT.next.address();
-            if address.is_null() || attempt.is_null() {
-                return libc::ENOSYS;
-            }
             type Attempt = unsafe extern "C" fn(*mut c_void) -> c_int;
-            // SAFETY: the function of this name has this type.
-            let attempt: Attempt = unsafe { super::macros::function(attempt) };
+            type Next = unsafe extern "C" fn(*mut c_void $(, $type)*) -> c_int;
+            // SAFETY: the functions of these names have these types.
+            let found = unsafe { (CALL.next.function::<Next>(), ATTEMPT.next.function::<Attempt>()) };
+            let (Some(next), Some(attempt)) = found else {
+                return libc::ENOSYS;
+            };
             let errno = fathomp_sys::errno::Saved::new();
             // SAFETY: promised by our caller.
             let tried = unsafe { attempt($object) };
@@ -151,9 +150,6 @@ macro_rules! wait_after_trying {
             if !$busy(tried) {
                 return tried;
             }
-            type Next = unsafe extern "C" fn(*mut c_void $(, $type)*) -> c_int;
-            // SAFETY: the function of this name has this type.
-            let next: Next = unsafe { super::macros::function(address) };
             let stay = CALL.enter(Activity::Communication);
             // SAFETY: promised by our caller.
             let result = unsafe { next($object $(, $argument)*) };

@@ -3,7 +3,7 @@
 /// Folders of crates, and how many of their files and folders stand in circles still. A
 /// number here only ever gets smaller, and a crate that is not here has no circle.
 pub(super) const LEFT: &[(&str, usize)] = &[
-    ("cluster/edition", 6),
+    ("cluster/edition", 5),
     ("model/advise", 3),
     ("bench/harness", 4),
     ("app/cli", 8),

@@ -1,6 +1,7 @@
 //! The rank of the process in `MPI_COMM_WORLD`.
 
 use crate::engine::process;
+use fathomp_sys::dlsym_next::function;
 use fathomp_sys::mpi::World;
 use fathomp_sys::mpi::behind::find;
 use std::ffi::c_int;
@@ -31,8 +32,7 @@ fn asked() -> Option<u32> {
     }
     // SAFETY: MPI's function of this name has this type: a communicator is a word, if it is
     // an integer its lower half.
-    let comm_rank: unsafe extern "C" fn(usize, *mut c_int) -> c_int =
-        unsafe { super::super::macros::function(address) };
+    let comm_rank: unsafe extern "C" fn(usize, *mut c_int) -> c_int = unsafe { function(address) };
     let mut rank = -1;
     // SAFETY: MPI was initialised, and the communicator is one of this implementation: with
     // another it would end the program.
