@@ -3,6 +3,7 @@
 
 use crate::compiler::Compiler;
 use crate::suite::{beginning_with, last_words};
+use fathomp_process::{self as process, Limits};
 use fathomp_stats::{Interval, Random, grouped_median, percentile_interval};
 use fathomp_toolchain as toolchain;
 use serde::Deserialize;
@@ -10,7 +11,6 @@ use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use toolchain::process::{self, Limits};
 use toolchain::{File, Recipe};
 
 /// Bootstrap replicates.

@@ -13,7 +13,7 @@ use crate::runtime::Runtime;
 use crate::settings::{Preload, Settings};
 use crate::suite::last_words;
 use crate::suite::{Asked, Case, Failure, Measures, Probed, Process, Program, Row, SuiteName};
-use fathomp_toolchain::process::{self, RunError};
+use fathomp_process::{self as process, RunError};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

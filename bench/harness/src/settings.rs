@@ -2,7 +2,7 @@
 
 use crate::runtime::OnNodes;
 use fathomp_launch::{Cluster, Inherit, OpenMp, Plan};
-use fathomp_toolchain::process::Limits;
+use fathomp_process::Limits;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;

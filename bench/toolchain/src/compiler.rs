@@ -1,8 +1,8 @@
 //! A compiler: found, told apart from others, asked whether it knows OpenMP.
 
-use crate::process::{self, Limits, RunError};
 use crate::recipe::{File, Recipe};
 use crate::store::{self, BuildError};
+use fathomp_process::{self as process, Limits, RunError};
 use nix::unistd::{AccessFlags, access};
 use std::env;
 use std::fs;

@@ -1,14 +1,12 @@
 //! C sources to programs: compilers found and asked what they can do, programs
-//! built once and kept in the user's cache, children that end in time.
+//! built once and kept in the user's cache.
 //!
 //! Knows neither workloads nor benchmarks: they bring their sources
 //! ([`Recipe`]) and get a path.
 #![forbid(unsafe_code)]
 
 mod compiler;
-pub mod guard;
 mod parallel;
-pub mod process;
 mod recipe;
 mod store;
 #[doc(hidden)]

@@ -6,8 +6,8 @@
 //! whole folder may be deleted at any time.
 
 use crate::compiler::Compiler;
-use crate::process::{self, Limits, RunError};
 use crate::recipe::Recipe;
+use fathomp_process::{self as process, Limits, RunError};
 use nix::unistd::{AccessFlags, access};
 use std::fs;
 use std::io;

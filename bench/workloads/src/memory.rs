@@ -2,7 +2,7 @@
 
 use crate::answer::{AnswerError, Described, last_line};
 use crate::trial::OUTPUT_BYTES;
-use fathomp_toolchain::process::{self, Limits, RunError};
+use fathomp_process::{self as process, Limits, RunError};
 use object::Endianness;
 use object::elf;
 use object::read::elf::{ElfFile64, ProgramHeader as _};

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, AnswerError, last_line, quotable};
 use fathomp_launch::{Inherit, Plan};
-use fathomp_toolchain::process::{self, Finished, Limits, RunError};
+use fathomp_process::{self as process, Finished, Limits, RunError};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

@@ -8,7 +8,7 @@
 //! skipping them.
 #![forbid(unsafe_code)]
 
-use fathomp_toolchain::process::{self, Limits};
+use fathomp_process::{self as process, Limits};
 use fathomp_toolchain::{Compiler, File, Recipe, build};
 use fathomp_workloads::{Answer, Class, Runtime, Trial, Variant, Workload, catalogue, check};
 use libtest_mimic::{Arguments, Completion, Failed, Trial as Test};

@@ -1,12 +1,11 @@
 //! A process that carries a link: its end, its last words, and how it is ended.
 
+use fathomp_process::{Tail, kill_group};
 use fathomp_sys::peer::{PidFd, ends_within};
 use fathomp_types::Ending;
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use std::sync::mpsc::{self, Receiver};
+use std::process::{Child, ChildStdin, ChildStdout, Command};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -23,10 +22,8 @@ pub(crate) struct Process(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     child: Mutex<Child>,
-    said: Mutex<Vec<u8>>,
+    said: Tail,
     given_up: Mutex<Option<&'static str>>,
-    /// Says nothing, and ends when all has been read that the process says.
-    silent: Mutex<Receiver<()>>,
 }
 
 /// How it came to its end.
@@ -51,35 +48,13 @@ impl Process {
             let program = command.get_program().to_string_lossy().into_owned();
             io::Error::other(format!("cannot start {program}: {error}"))
         })?;
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (reads, silent) = mpsc::channel();
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let process = Self(Arc::new(Inner {
+            said: Tail::start(child.stderr.take(), SAID_BYTES_MAX)?,
             child: Mutex::new(child),
-            said: Mutex::default(),
             given_up: Mutex::default(),
-            silent: Mutex::new(silent),
         }));
-        if let Some(stderr) = stderr {
-            let supervisor = process.clone();
-            thread::Builder::new()
-                .name("last words".to_owned())
-                .spawn(move || {
-                    supervisor.keep(stderr);
-                    drop(reads);
-                })?;
-        }
         Ok((process, stdin, stdout))
-    }
-
-    fn keep(&self, mut stderr: ChildStderr) {
-        let mut bytes = [0; 1024];
-        while let Ok(got @ 1..) = stderr.read(&mut bytes) {
-            let mut said = lock(&self.0.said);
-            said.extend(&bytes[..got]);
-            let surplus = said.len().saturating_sub(SAID_BYTES_MAX);
-            said.drain(..surplus);
-        }
     }
 
     /// Its number.
@@ -96,10 +71,8 @@ impl Process {
     fn kill(&self) {
         let mut child = lock(&self.0.child);
         // It is not waited for yet, so the number is its own.
-        if let Ok(None) = child.try_wait()
-            && let Some(pid) = pid(child.id())
-        {
-            let _ = kill_process_group(pid, Signal::KILL);
+        if let Ok(None) = child.try_wait() {
+            kill_group(child.id());
         }
     }
 
@@ -110,12 +83,9 @@ impl Process {
             self.kill();
         }
         let status = lock(&self.0.child).wait().ok().map(Ending::from);
-        // Processes that it has left may hold its standard error open.
-        let _ = lock(&self.0.silent).recv_timeout(EXIT_TIMEOUT);
-        let said = lock(&self.0.said).clone();
         End {
             status,
-            said: one_line(&said),
+            said: one_line(&self.0.said.end(EXIT_TIMEOUT)),
             given_up: *lock(&self.0.given_up),
         }
     }
@@ -133,10 +103,6 @@ pub(crate) fn when_ended(number: i32, act: impl FnOnce() + Send + 'static) -> io
             act();
         })
         .map(drop)
-}
-
-pub(crate) fn pid(id: u32) -> Option<Pid> {
-    i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
 /// A lock whose owner cannot have left it in disorder: all changes are of one step.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Most bytes kept of a program's output.
-const OUTPUT_BYTES: u64 = 1 << 20;
+const OUTPUT_BYTES: usize = 1 << 20;
 
 /// How the runtime gets into the program.
 #[derive(Debug, Clone, Copy, PartialEq)]

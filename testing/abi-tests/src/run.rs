@@ -1,14 +1,12 @@
 //! Running one process to its end, or stopping it and all it started.
 
 use crate::threads;
+use fathomp_process::{Tail, kill_group};
 use fathomp_sys::peer::ends_within;
 use fathomp_types::Ending;
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 /// What a process may use.
@@ -16,8 +14,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Longest life.
     pub time: Duration,
-    /// Most bytes kept of each output stream.
-    pub bytes: u64,
+    /// Bytes kept of each output stream: the last ones.
+    pub bytes: usize,
 }
 
 /// How a process ended.
@@ -58,43 +56,24 @@ pub fn run(command: &mut Command, limits: Limits) -> io::Result<Ended> {
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()?;
-    let stdout = drain(child.stdout.take(), limits.bytes);
-    let stderr = drain(child.stderr.take(), limits.bytes);
+    let stdout = Tail::start(child.stdout.take(), limits.bytes)?;
+    let stderr = Tail::start(child.stderr.take(), limits.bytes)?;
     let in_time = ends_within(child.id(), limits.time)?;
     let mut at = Vec::new();
     if !in_time {
         at = threads::of_group(child.id());
-        stop_group(child.id());
+        kill_group(child.id());
     }
     let status = child.wait()?;
     // Whatever it left running would keep the pipes open.
-    stop_group(child.id());
+    kill_group(child.id());
+    let text = |output: &Tail| String::from_utf8_lossy(&output.end(limits.time)).into_owned();
     Ok(Ended {
         ending: Ending::from(status),
         timed_out: !in_time,
         threads: at,
-        stdout: stdout.join().unwrap_or_default(),
-        stderr: stderr.join().unwrap_or_default(),
-    })
-}
-
-fn stop_group(leader: u32) {
-    if let Ok(leader) = i32::try_from(leader) {
-        // An error means that nobody of the group is left.
-        let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
-    }
-}
-
-/// Reads a pipe to its end on another thread, keeping at most `bytes`.
-fn drain<R: Read + Send + 'static>(pipe: Option<R>, bytes: u64) -> thread::JoinHandle<String> {
-    thread::spawn(move || {
-        let mut kept = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // What was read before an error is still worth showing.
-            let _ = (&mut pipe).take(bytes).read_to_end(&mut kept);
-            let _ = io::copy(&mut pipe, &mut io::sink());
-        }
-        String::from_utf8_lossy(&kept).into_owned()
+        stdout: text(&stdout),
+        stderr: text(&stderr),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Running a program under callgrind.
 
 use crate::{ParseError, Profile};
-use fathomp_toolchain::process::{Finished, Limits, RunError, run};
+use fathomp_process::{Finished, Limits, RunError, run};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::Command;

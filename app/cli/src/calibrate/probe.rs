@@ -2,7 +2,7 @@
 
 use crate::host;
 use fathomp_launch::Plan;
-use fathomp_toolchain::guard::Guarded;
+use fathomp_process::guard::Guarded;
 use fathomp_types::Ending;
 use serde::Deserialize;
 use std::io::{self, Read};

@@ -7,11 +7,12 @@
 //! left alone (decision 0084).
 
 use fathomp_launch::steering::PRELOAD;
+use fathomp_process::guard::{OVER, start_by};
+use fathomp_process::send;
 use fathomp_sys::descriptor;
 use fathomp_sys::process_tree::{self, Process};
-use fathomp_toolchain::guard::{OVER, start_by};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, setsid};
+use nix::sys::signal::Signal;
+use nix::unistd::setsid;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -82,12 +83,5 @@ fn end(program: u32, launchers: Option<u32>) {
     }
     for number in stopped {
         send(number, Signal::SIGKILL);
-    }
-}
-
-/// Sends a signal to a process that may have just ended.
-fn send(number: u32, signal: Signal) {
-    if let Ok(number) = i32::try_from(number) {
-        let _ = kill(Pid::from_raw(number), signal);
     }
 }

@@ -12,19 +12,16 @@ use crate::host;
 use crate::program::Program;
 use capture::OutputForwarder;
 use fathomp_launch::{Inherit, Plan};
+use fathomp_process::guard::{Guard, Guarded};
 use fathomp_sys::peer::ends_within;
 use fathomp_sys::process::without_null;
-use fathomp_sys::spawn_stopped;
-use fathomp_toolchain::guard::Guard;
 use fathomp_types::Ending;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
-use signals::{Forwarding, STOPPING};
+use nix::sys::signal::Signal;
+use signals::Forwarding;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 pub use capture::{Capture, Printed};
@@ -128,8 +125,7 @@ pub enum LaunchError {
 
 /// A program that runs.
 pub struct Running {
-    child: Child,
-    guard: Option<Guard>,
+    program: Guarded,
     output: Option<OutputForwarder>,
     forwarding: Forwarding,
     started: Instant,
@@ -145,7 +141,7 @@ impl Launch<'_> {
     /// the group, also those that the terminal sends to ours.
     pub fn start_in_group(&self) -> Result<Running, LaunchError> {
         let running = self.start_by(|command| command.process_group(0), |_| true)?;
-        running.forwarding.aim_at_group(running.child.id());
+        running.forwarding.aim_at_group(running.pid());
         Ok(running)
     }
 
@@ -186,32 +182,20 @@ impl Launch<'_> {
         let forwarding = Forwarding::prepare().map_err(LaunchError::Signals)?;
         let guard = Guard::start();
         let started = Instant::now();
-        let minded = |program| {
-            if let Some(guard) = &guard {
-                guard.mind(program);
-            }
-            prepare(program)
-        };
-        let mut child = match spawn_stopped::spawn(adapt(&mut command), minded) {
-            Ok(child) => child,
-            Err(source) => {
-                if let Some(guard) = guard {
-                    guard.over();
-                }
-                return Err(LaunchError::Start {
+        let mut program =
+            Guarded::spawn_prepared(guard, adapt(&mut command), prepare).map_err(|source| {
+                LaunchError::Start {
                     path: self.program.path.clone(),
                     source,
-                });
-            }
-        };
-        forwarding.aim_at(child.id());
-        self.stdin.feed(child.stdin.take());
+                }
+            })?;
+        forwarding.aim_at(program.child.id());
+        self.stdin.feed(program.child.stdin.take());
         let output = self.stdout.take(output);
         // It holds the program's end of the output open.
         drop(command);
         Ok(Running {
-            child,
-            guard,
+            program,
             output,
             forwarding,
             started,
@@ -222,15 +206,12 @@ impl Launch<'_> {
 impl Running {
     /// Process number of the program.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.program.child.id()
     }
 
     /// Kills the program, and with it the process group that it leads.
     pub fn kill_group(&self) {
-        if let Ok(pid) = i32::try_from(self.child.id()) {
-            // It may have just ended.
-            let _ = kill(Pid::from_raw(-pid), Signal::SIGKILL);
-        }
+        fathomp_process::kill_group(self.pid());
     }
 
     /// Waits until the program has ended, which it is made to after `limit`.
@@ -247,31 +228,18 @@ impl Running {
     ) -> Result<Ended, LaunchError> {
         // Look without reaping first: until the signal thread has let go, the
         // process number must not be given to anybody else.
-        let pid =
-            i32::try_from(self.child.id()).map_err(|e| LaunchError::Wait(io::Error::other(e)))?;
-        let in_time = limit.map(|limit| ends_within(self.child.id(), limit));
+        let in_time = limit.map(|limit| ends_within(self.pid(), limit));
         let out_of_time = matches!(in_time, Some(Ok(false)));
         if out_of_time {
-            // It may have ended at this very moment.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            fathomp_process::send(self.pid(), Signal::SIGKILL);
         }
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-        loop {
-            match waitid(Id::Pid(Pid::from_raw(pid)), flags) {
-                Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => break,
-                // One of its threads is being looked at, and stands still meanwhile.
-                Ok(_) | Err(nix::errno::Errno::EINTR) => std::thread::yield_now(),
-                Err(error) => return Err(LaunchError::Wait(error.into())),
-            }
-        }
+        fathomp_process::await_end(self.pid()).map_err(LaunchError::Wait)?;
         let wall = self.started.elapsed();
         ended();
         let received = self.forwarding.stop();
-        if let Some(guard) = self.guard.take() {
-            guard.over();
-        }
+        self.program.release();
         let before = host::children();
-        let status = self.child.wait().map_err(LaunchError::Wait)?;
+        let status = self.program.wait().map_err(LaunchError::Wait)?;
         let after = host::children();
         if let Some(output) = self.output {
             output.wait();
@@ -293,7 +261,7 @@ impl Running {
 /// before our own copy of the signal has been noticed.
 fn stopped_by(outcome: Ending) -> Option<i32> {
     match outcome {
-        Ending::Signalled(number) if STOPPING.iter().any(|s| *s as i32 == number) => Some(number),
+        Ending::Signalled(number) if Ending::STOPPING.contains(&number) => Some(number),
         _ => None,
     }
 }

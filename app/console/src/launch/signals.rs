@@ -9,6 +9,7 @@
 //! signals have their default effect.
 
 use crate::host;
+use fathomp_types::Ending;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use signal_hook::SigId;
@@ -30,14 +31,6 @@ const FORWARDED: [Signal; 6] = [
     Signal::SIGQUIT,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
-];
-
-/// Signals that mean "stop", for fathomp as well as for the program.
-pub(super) const STOPPING: [Signal; 4] = [
-    Signal::SIGINT,
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGQUIT,
 ];
 
 /// Lets a write beyond a limit of file sizes (`ulimit -f`), which is meant for the program,
@@ -151,8 +144,10 @@ impl StopSignalsBlocked {
             asked: Arc::default(),
             registered: Vec::new(),
         };
-        let stopping = |number: &&i32| STOPPING.iter().any(|signal| *signal as i32 == **number);
-        for signal in wanted.iter().filter(stopping) {
+        for signal in wanted
+            .iter()
+            .filter(|number| Ending::STOPPING.contains(number))
+        {
             let registered = signal_hook::flag::register(*signal, Arc::clone(&hold.asked))?;
             hold.registered.push(registered);
         }
@@ -184,10 +179,7 @@ impl Drop for Forwarding {
 
 impl Shared {
     fn receive(&self, origin: &Origin) {
-        if STOPPING
-            .iter()
-            .any(|signal| *signal as i32 == origin.signal)
-        {
+        if Ending::STOPPING.contains(&origin.signal) {
             let first =
                 self.stop
                     .compare_exchange(0, origin.signal, Ordering::SeqCst, Ordering::SeqCst);

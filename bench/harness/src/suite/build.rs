@@ -5,12 +5,12 @@ use super::sources::{Source, SuiteName, programs};
 use crate::compiler::Compiler;
 use fathomp_launch::openmp::NUM_THREADS;
 use fathomp_launch::steering::PRELOAD;
+use fathomp_process::{self as process, Limits};
 use fathomp_toolchain as toolchain;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use toolchain::process::{self, Limits};
 use toolchain::{File, Recipe, in_parallel};
 
 /// Longest answer to a question about the program itself.

@@ -6,8 +6,7 @@ use fathomp_launch::names::KEY;
 use fathomp_launch::steering::PRELOAD;
 use fathomp_paging::setup::Writer;
 use fathomp_sys::peer::ends_within;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -80,7 +79,7 @@ impl Loopback {
         for asked in [false, true] {
             if asked {
                 // Nobody came, or somebody does not leave.
-                self.ask_to_stop();
+                fathomp_process::send(self.child.id(), Signal::SIGTERM);
             }
             match ends_within(self.child.id(), END_TIMEOUT) {
                 Ok(true) => return Ok(()),
@@ -95,13 +94,6 @@ impl Loopback {
         Err(Failure::new(
             "the recording host did not end: leave loopback out of --writer",
         ))
-    }
-
-    fn ask_to_stop(&self) {
-        if let Ok(pid) = i32::try_from(self.child.id()) {
-            // It may have ended at this very moment.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
-        }
     }
 }
 

@@ -18,15 +18,20 @@ use fathomp_launch::{Plan, Protocol};
 use fathomp_predict::Outcome as Predicted;
 use fathomp_predict::prices::Cluster as Prices;
 use fathomp_predict::validate::Priced;
-use fathomp_toolchain::guard::Guarded;
+use fathomp_process::{Limits, run};
 use fathomp_types::units::plural;
 use fathomp_workloads::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Runs may take as long as they take; the last line of what they say is shown.
+const LIMITS: Limits = Limits {
+    time: Duration::MAX,
+    bytes: 4 << 10,
+};
 
 /// A program, built, and how to call it.
 struct Job {
@@ -303,31 +308,18 @@ impl Runs<'_> {
             }
         }
         command.arg("--").args(&job.command);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        command.stderr(Stdio::piped());
         let failed = |why: String| {
             Failure::new(format!(
                 "{} on {nodes} nodes ({kind}) did not run as it should: {why}",
                 job.name
             ))
         };
-        let told = |error: io::Error| failed(error.to_string());
-        let mut started = Guarded::spawn(&mut command).map_err(told)?;
-        let mut words = Vec::new();
-        if let Some(mut stderr) = started.child.stderr.take() {
-            stderr.read_to_end(&mut words).map_err(told)?;
-        }
-        let status = started.wait().map_err(told)?;
-        if status.success() {
+        let ended = run(&mut command, LIMITS).map_err(|error| failed(error.to_string()))?;
+        if ended.status.success() {
             return Ok(directory);
         }
-        let words = String::from_utf8_lossy(&words);
-        let last = words
-            .lines()
-            .next_back()
-            .unwrap_or("without a word")
-            .to_owned();
-        Err(failed(format!("{status}, {last}")))
+        let last = ended.stderr.lines().next_back().unwrap_or("without a word");
+        Err(failed(format!("{}, {last}", ended.describe())))
     }
 }
 

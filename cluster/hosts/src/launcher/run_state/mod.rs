@@ -16,14 +16,6 @@ const PROGRAMS_END_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a program may take to end after a signal that asks it to.
 const SIGNAL_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Signals that ask a program to stop.
-const STOPPING: [Signal; 4] = [
-    Signal::SIGINT,
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGQUIT,
-];
-
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
@@ -206,7 +198,7 @@ impl RunState {
     /// Somebody has sent this process a signal.
     pub(super) fn signal(&mut self, number: i32, now: Instant) {
         self.send(ALL, Down::Signal(number));
-        if !STOPPING.iter().any(|signal| *signal as i32 == number) {
+        if !Ending::STOPPING.contains(&number) {
             return;
         }
         self.verdict.interrupted.get_or_insert(number);

@@ -1,13 +1,10 @@
 //! Running a child process that may hang or talk without end.
 
 use crate::guard::Guarded;
+use crate::tail::Tail;
 use fathomp_sys::process::without_null;
 use fathomp_types::Ending;
-use std::io::Read;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
 use std::time::Duration;
 
 /// What a child may use.
@@ -66,69 +63,28 @@ pub fn run(command: &mut Command, limits: Limits) -> Result<Finished, RunError> 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = Guarded::spawn(command).map_err(RunError::Start)?;
-    // Both pipes are drained while the child runs: a full pipe would stop it.
-    let stdout = Drain::start(child.child.stdout.take(), limits.bytes);
-    let stderr = Drain::start(child.child.stderr.take(), limits.bytes);
+    let stdout = Tail::start(child.child.stdout.take(), limits.bytes).map_err(RunError::Start)?;
+    let stderr = Tail::start(child.child.stderr.take(), limits.bytes).map_err(RunError::Start)?;
     let ended = child.wait_within(limits.time).map_err(RunError::Start)?;
     let Some(status) = ended else {
         child.kill();
         return Err(RunError::TimedOut(limits.time));
     };
+    let text = |output: Tail| {
+        let bytes = output.end(OUTPUT_END_TIMEOUT);
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
     Ok(Finished {
         status,
-        stdout: stdout.finish(),
-        stderr: stderr.finish(),
+        stdout: text(stdout),
+        stderr: text(stderr),
     })
-}
-
-/// A pipe that another thread reads as long as this exists: what a child that
-/// was stopped has left running may write without end, and dies of a closed pipe.
-struct Drain {
-    kept: Arc<Mutex<Vec<u8>>>,
-    closed: Receiver<()>,
-}
-
-impl Drain {
-    fn start(pipe: Option<impl Read + Send + 'static>, limit: usize) -> Self {
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let (open, closed) = channel();
-        if let Some(mut pipe) = pipe {
-            let wanted: Weak<Mutex<Vec<u8>>> = Arc::downgrade(&kept);
-            thread::spawn(move || {
-                let mut piece = [0; 16 << 10];
-                // What was read before an error is still worth showing.
-                while let Ok(length @ 1..) = pipe.read(&mut piece) {
-                    let Some(kept) = wanted.upgrade() else {
-                        break;
-                    };
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                    kept.extend_from_slice(piece.get(..length).unwrap_or_default());
-                    if kept.len() > limit.saturating_mul(2) {
-                        forget_beginning(&mut kept, limit);
-                    }
-                }
-                drop(open);
-            });
-        }
-        Self { kept, closed }
-    }
-
-    fn finish(self) -> String {
-        // Nothing is ever sent: the thread lets go when the pipe is closed.
-        let _ = self.closed.recv_timeout(OUTPUT_END_TIMEOUT);
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept).into_owned()
-    }
-}
-
-fn forget_beginning(kept: &mut Vec<u8>, limit: usize) {
-    let surplus = kept.len().saturating_sub(limit);
-    kept.drain(..surplus);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
     use std::time::Instant;
 
     const LIMITS: Limits = Limits {
@@ -154,7 +110,7 @@ mod tests {
     fn the_end_of_a_long_output_is_kept() {
         let finished = shell("head -c 1000000 /dev/zero; echo last", LIMITS).unwrap();
         assert!(finished.stdout.ends_with("last\n"));
-        assert!(finished.stdout.len() <= 2 * LIMITS.bytes);
+        assert!(finished.stdout.len() <= LIMITS.bytes);
     }
 
     #[test]

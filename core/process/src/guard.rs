@@ -2,10 +2,8 @@
 //! pipe. This is the launcher's side, for everything that starts programs; what the guard does
 //! is up to the command that [starts it](start_by).
 
+use crate::system::await_end;
 use fathomp_sys::peer::ends_within;
-use nix::errno::Errno;
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -75,7 +73,7 @@ impl Drop for Guard {
 /// A program with a guard beside it.
 #[derive(Debug)]
 pub struct Guarded {
-    /// The program. To be waited for [by this](Self::try_wait).
+    /// The program. To be waited for [by this](Self::wait).
     pub child: Child,
     guard: Option<Guard>,
 }
@@ -86,40 +84,40 @@ impl Guarded {
     /// # Errors
     /// If it cannot be started.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
-        Self::spawn_beside(Guard::start(), command)
-    }
-
-    /// The same with a guard that is there.
-    ///
-    /// # Errors
-    /// If it cannot be started.
-    pub fn spawn_beside(guard: Option<Guard>, command: &mut Command) -> io::Result<Self> {
-        let Some(guard) = guard else {
-            let child = command.spawn()?;
-            return Ok(Self { child, guard: None });
-        };
-        let spawned = fathomp_sys::spawn_stopped::spawn(command, |program| {
-            guard.mind(program);
-            true
-        });
-        match spawned {
-            Ok(child) => Ok(Self {
-                child,
-                guard: Some(guard),
+        match Guard::start() {
+            None => Ok(Self {
+                child: command.spawn()?,
+                guard: None,
             }),
-            Err(error) => {
-                guard.over();
-                Err(error)
-            }
+            guard => Self::spawn_prepared(guard, command, |_| true),
         }
     }
 
-    /// How the program has ended, if it has.
+    /// Starts a program beside a guard that is there, but calls `prepare` with the number of its
+    /// process before it executes its first instruction, which it does not if that says no.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        self.wait_by(WaitPidFlag::WNOHANG)
+    /// If it cannot be started.
+    pub fn spawn_prepared(
+        guard: Option<Guard>,
+        command: &mut Command,
+        prepare: impl FnOnce(u32) -> bool + Send,
+    ) -> io::Result<Self> {
+        let spawned = fathomp_sys::spawn_stopped::spawn(command, |program| {
+            if let Some(guard) = &guard {
+                guard.mind(program);
+            }
+            prepare(program)
+        });
+        match spawned {
+            Ok(child) => Ok(Self { child, guard }),
+            Err(error) => {
+                if let Some(guard) = guard {
+                    guard.over();
+                }
+                Err(error)
+            }
+        }
     }
 
     /// How the program has ended, if it does so within that time.
@@ -138,33 +136,19 @@ impl Guarded {
     /// # Errors
     /// What the system says.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
-        match self.wait_by(WaitPidFlag::empty())? {
-            Some(status) => Ok(status),
-            None => self.child.wait(),
+        // Until it is reaped its number is nobody else's, which the guard has to hear before.
+        if self.guard.is_some() {
+            await_end(self.child.id())?;
+            self.release();
         }
+        self.child.wait()
     }
 
-    /// Looks before it is reaped: until then its number is nobody else's.
-    fn wait_by(&mut self, how: WaitPidFlag) -> io::Result<Option<ExitStatus>> {
-        if self.guard.is_none() && how == WaitPidFlag::WNOHANG {
-            return self.child.try_wait();
-        }
-        let number = i32::try_from(self.child.id()).map_err(io::Error::other)?;
-        let flags = how | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-        loop {
-            match waitid(Id::Pid(Pid::from_raw(number)), flags) {
-                Ok(WaitStatus::StillAlive) => return Ok(None),
-                Ok(_) => break,
-                Err(Errno::EINTR) => {}
-                // It was reaped before.
-                Err(Errno::ECHILD) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
+    /// The program has ended and is not yet reaped: its guard goes.
+    pub fn release(&mut self) {
         if let Some(guard) = self.guard.take() {
             guard.over();
         }
-        self.child.wait().map(Some)
     }
 
     /// Kills it. Nothing happens if it has ended in this moment.
