@@ -16,8 +16,8 @@ pub mod target;
 pub mod targets;
 pub mod watch;
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 /// Inputs at which a reader failed once, which are tried first each time.
 ///
@@ -27,14 +27,8 @@ pub fn regressions(name: &str) -> io::Result<Vec<Vec<u8>>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("found")
         .join(name);
-    let entries = match fs::read_dir(&directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<io::Result<_>>()?;
-    paths.sort();
-    paths.into_iter().map(fs::read).collect()
+    match room::contents(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        found => found,
+    }
 }

@@ -49,15 +49,11 @@ pub fn put(name: &str, input: &[u8]) -> PathBuf {
 
 /// The contents of all files of a directory, in the order of their names.
 ///
-/// # Panics
+/// # Errors
 /// If they cannot be read.
-#[must_use]
-pub fn written(directory: &Path) -> Vec<Vec<u8>> {
-    let entries = fs::read_dir(directory).expect("a directory of seeds");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a seed").path()).collect();
+pub fn contents(directory: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let entries = fs::read_dir(directory)?.map(|entry| Ok(entry?.path()));
+    let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
     paths.sort();
-    paths
-        .iter()
-        .map(|path| fs::read(path).expect("a seed"))
-        .collect()
+    paths.into_iter().map(fs::read).collect()
 }

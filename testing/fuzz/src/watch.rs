@@ -3,7 +3,7 @@
 use crate::room;
 use crate::run::{PANICKED, Plan, TOO_SLOW};
 use crate::target::Target;
-use std::os::unix::process::ExitStatusExt;
+use fathomp_types::Ending;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -116,13 +116,13 @@ fn errors(ended: &Output) -> String {
 
 /// How a reader failed there, if one did.
 fn fault(ended: &Output) -> Option<String> {
-    match (ended.status.code(), ended.status.signal()) {
-        (Some(PANICKED), _) => Some(format!("it panicked at {}", place(&errors(ended)))),
-        (Some(TOO_SLOW), _) => Some("it took too long".to_owned()),
-        (_, Some(signal)) => Some(format!(
-            "signal {signal} ended it: the stack or the memory ran out, or worse"
+    match Ending::from(ended.status) {
+        Ending::Exited(PANICKED) => Some(format!("it panicked at {}", place(&errors(ended)))),
+        Ending::Exited(TOO_SLOW) => Some("it took too long".to_owned()),
+        Ending::Exited(_) => None,
+        signal @ Ending::Signalled(_) => Some(format!(
+            "{signal} ended it: the stack or the memory ran out, or worse"
         )),
-        _ => None,
     }
 }
 

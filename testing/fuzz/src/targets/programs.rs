@@ -1,6 +1,6 @@
 //! Programs and libraries: files of machine code, whoever made them.
 
-use crate::room::{self, written};
+use crate::room::{self, contents};
 use crate::target::{Said, Shape, Target, about, check_sentence};
 use fathomp_analysis::symbols::{Symbols, Variables};
 use fathomp_cfg::{Decoded, Effects, Flow, Image, decode, is_call, jump_target, successors, sync};
@@ -90,7 +90,7 @@ fn programs() -> Vec<Vec<u8>> {
         let shared = ["-shared", "-nostdlib"];
         build("binary/cfg/tests/programs/graphs.s", &shared, "graphs");
     }
-    written(&directory)
+    contents(&directory).expect("a directory of seeds")
 }
 
 /// What the first program's regions contain.

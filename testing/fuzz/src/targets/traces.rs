@@ -1,7 +1,7 @@
 //! Recordings of OpenMP programs: streams, circumstances, and the rings that a program
 //! leaves in shared memory. What can be opened is analysed, too.
 
-use crate::room::{self, written};
+use crate::room::{self, contents};
 use crate::target::{Said, Shape, Target, about, check_sentence};
 use fathomp_analysis::{Options, analyse};
 use fathomp_trace::drain::{Drainer, Limits};
@@ -94,7 +94,7 @@ fn recorded(threads: u32) -> (PathBuf, PathBuf) {
 
 fn streams() -> Vec<Vec<u8>> {
     let (_, recording) = recorded(2);
-    written(&recording.join("processes"))
+    contents(&recording.join("processes")).expect("a directory of seeds")
 }
 
 fn metas() -> Vec<Vec<u8>> {
@@ -115,7 +115,7 @@ fn rings() -> Vec<Vec<u8>> {
         execute(thread, recorder.site(SiteKind::Parallel, 16, 0), instance);
     }
     thread.begin(&Start::default());
-    written(&live)
+    contents(&live).expect("a directory of seeds")
 }
 
 /// What holds of every recording that can be opened.
