@@ -73,6 +73,25 @@ pub enum Kind {
     Io,
     /// Calls of MPI.
     Mpi,
+    /// A rank of an MPI program works longer than the others.
+    UnequalRanks,
+    /// A rank takes longer than the others outside of MPI, by so little that its processors may be to
+    /// blame.
+    UnequalOrSlowerRanks,
+    /// Ranks wait for the last in calls that need all.
+    LastRank,
+    /// Ranks wait for messages that are sent late,
+    LateSender,
+    /// for others to be ready to receive,
+    LateReceiver,
+    /// for the root of a collective call,
+    LateRoot,
+    /// or as the root for the last.
+    EarlyRoot,
+    /// Messages of MPI that take long for their bytes.
+    SmallMessages,
+    /// Threads of a rank call MPI at the same time and take turns there.
+    MpiTurns,
     /// Pages and messages between nodes.
     Communication,
     /// Atomic instructions that go to other nodes.
@@ -121,6 +140,15 @@ impl Kind {
             Self::PageFaults => "page faults",
             Self::Io => "input and output",
             Self::Mpi => "MPI",
+            Self::UnequalRanks => "unequal work of ranks",
+            Self::UnequalOrSlowerRanks => "unequal work of ranks, or slower processors",
+            Self::LastRank => "last rank",
+            Self::LateSender => "late sender",
+            Self::LateReceiver => "late receiver",
+            Self::LateRoot => "late root",
+            Self::EarlyRoot => "early root",
+            Self::SmallMessages => "too many small messages",
+            Self::MpiTurns => "threads that take turns in MPI",
             Self::Communication => "pages and messages between nodes",
             Self::NodeAtomics => "atomics between nodes",
             Self::Recording => "cost of recording",

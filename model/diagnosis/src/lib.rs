@@ -17,6 +17,7 @@
 //! | [`pace`] | how much of that the processors did themselves |
 //! | [`teams`] | teams whose size does not follow what the program is given, and who decided that |
 //! | [`program`] | serial time, shared processors, blocking, nodes, other programs, the recording itself |
+//! | [`ranks`] | what ranks of an MPI program lose to each other, to messages and to MPI itself |
 //! | [`soundness`] | whether anything may be concluded at all |
 //! | [`ranking`] | what the scaling model says of each, and the order |
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ mod mpi;
 mod pace;
 mod program;
 mod ranking;
+mod ranks;
 mod region;
 mod soundness;
 mod tasks;
@@ -41,6 +43,7 @@ mod waiting;
 
 pub use cause::{Basis, Cause, Cost, Diagnosis, Kind, WORTH_SAYING, costs};
 pub use input::Input;
+pub use ranks::{RankCause, diagnose_ranks};
 pub use soundness::Soundness;
 
 use between::Between;

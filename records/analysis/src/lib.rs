@@ -65,9 +65,9 @@ pub use fathomp_trace::{
     state::State,
 };
 pub use ranks::{
-    Channel, HostClock, HybridEfficiency, Late, OneRank, RankCalls, RankCrowd, RankLine,
-    RankMessages, RankPhase, RankRow, RankSummary, RankWait, Ranks, Stretch, WaitKind,
-    match_messages, ranks, states_of,
+    Channel, HostClock, HybridEfficiency, Late, LockedCalls, OneRank, RankCalls, RankCrowd,
+    RankLine, RankMessages, RankPhase, RankRow, RankSummary, RankWait, Ranks, SentMessages,
+    Stretch, Turns, WaitKind, match_messages, ranks, states_of,
 };
 pub use sites::site_names;
 pub use time_alignment::{

@@ -8,9 +8,10 @@ use crate::failure::{Failure, Outcome};
 use crate::{load, output};
 use fathomp_analysis::{
     Analysis, Counts, Efficiency, Execution, Intrusion, LoopRow, MpiFacts, Problem, ProcessRow,
-    ProgramFacts, Region, ThreadRow, Times, WaitRow,
+    ProgramFacts, Ranks, Region, ThreadRow, Times, WaitRow,
 };
 use fathomp_console::args::Seconds;
+use fathomp_diagnosis::{RankCause, diagnose_ranks};
 use fathomp_predict::counts::Counted;
 use fathomp_report::export;
 use fathomp_report::text::{self, RegionOptions};
@@ -37,6 +38,14 @@ struct Answer<'a> {
     mpi: Option<&'a MpiFacts>,
     intrusion: &'a Intrusion,
     problems: &'a [Problem],
+}
+
+/// All ranks, and why they lose time.
+#[derive(Serialize)]
+struct RanksAnswer<'a> {
+    #[serde(flatten)]
+    ranks: &'a Ranks,
+    causes: Vec<RankCause>,
 }
 
 /// Each execution in turn.
@@ -86,7 +95,11 @@ fn of_ranks(plan: &Regions, ranks: &load::AllRanks, console: Console) -> Outcome
     }
     traces::write(plan, &Source::Ranks(ranks), console)?;
     let all = &ranks.together;
-    console.result("fathomp.ranks", all, || {
+    let answer = RanksAnswer {
+        ranks: all,
+        causes: diagnose_ranks(all),
+    };
+    console.result("fathomp.ranks", &answer, || {
         text::ranks(&ranks.program, all, console.width())
     })?;
     Ok(0)

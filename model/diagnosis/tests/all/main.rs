@@ -5,5 +5,6 @@ mod bounds;
 mod busy;
 mod known;
 mod library;
+mod ranks;
 mod sentences;
 mod tasks;

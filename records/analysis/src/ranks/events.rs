@@ -3,6 +3,7 @@
 use crate::facts::MpiFacts;
 use fathomp_trace::model::Process;
 use fathomp_trace::record::{Message, Record, Transfer};
+use fathomp_trace::state::State;
 use fathomp_types::Ticks;
 use fathomp_types::mpi::{NAMES, NO_BYTES, NO_PEER, NO_TAG, TransferKind};
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ pub(super) struct Call {
     pub(super) end: Ticks,
     /// Index into [`Events::places`].
     pub(super) place: usize,
+    /// Number of the thread that calls.
+    pub(super) thread: usize,
 }
 
 /// Which ranks wait for which in a collective call.
@@ -70,6 +73,8 @@ pub(super) struct Events {
     pub(super) collectives: Vec<Collective>,
     /// In the order in which they were begun.
     pub(super) halves: Vec<Half>,
+    /// Waits for locks and critical sections: number of the thread, begin and end.
+    pub(super) lock_waits: Vec<(usize, Ticks, Ticks)>,
     /// It receives messages of which is not told which they are, or takes receives back.
     pub(super) is_receiving_unseen: bool,
 }
@@ -100,11 +105,17 @@ impl Events {
     /// Those of a process. `facts` are of the same.
     pub(super) fn of(process: &Process, facts: Option<&MpiFacts>) -> Self {
         let mut reading = Reading::new(facts);
-        for thread in &process.threads {
+        for (number, thread) in process.threads.iter().enumerate() {
             for record in &thread.records {
                 match record {
                     Record::Transfer(transfer) => reading.waiting.push(*transfer),
-                    Record::Message(call) => reading.call(call),
+                    Record::Message(call) => reading.call(call, number),
+                    Record::Interval(wait)
+                        if matches!(wait.state, State::Critical | State::Lock) =>
+                    {
+                        let wait = (number, wait.begin, wait.end);
+                        reading.events.lock_waits.push(wait);
+                    }
                     _ => {}
                 }
             }
@@ -151,7 +162,7 @@ impl Reading {
         }
     }
 
-    fn call(&mut self, call: &Message) {
+    fn call(&mut self, call: &Message, thread: usize) {
         let name = function(call.function);
         self.events.is_receiving_unseen |= UNSEEN.contains(&name);
         let patterns = [
@@ -175,6 +186,7 @@ impl Reading {
             begin: call.begin,
             end: call.end,
             place,
+            thread,
         });
         if let Some((_, pattern)) = pattern {
             self.events.collectives.push(Collective {

@@ -15,9 +15,12 @@ mod events;
 mod meetings;
 mod messages;
 mod one;
+mod own_time;
 mod phases;
 mod row;
+mod sent;
 mod summary;
+mod turns;
 mod waits;
 
 pub use clocks::HostClock;
@@ -26,7 +29,9 @@ pub use messages::{Channel, match_messages};
 pub use one::OneRank;
 pub use phases::{RankLine, RankPhase, Stretch, states_of};
 pub use row::RankRow;
+pub use sent::SentMessages;
 pub use summary::RankSummary;
+pub use turns::{LockedCalls, Turns};
 pub use waits::{Late, RankMessages, RankWait, WaitKind};
 
 use efficiency::{Parts, efficiency};
@@ -57,6 +62,13 @@ pub struct Ranks {
     pub waits: Vec<RankWait>,
     /// Messages by sender and receiver.
     pub messages: Vec<RankMessages>,
+    /// The same messages by the place that sends them, those that took longest first.
+    pub sent: Vec<SentMessages>,
+    /// Where calls of several threads of a rank take longer together than alone, the dearest first.
+    pub turns: Vec<Turns>,
+    /// Waits of threads for locks while another thread of their rank is in MPI, by rank, the dearest
+    /// first.
+    pub locked: Vec<LockedCalls>,
     /// From one call of all ranks to another.
     pub phases: Vec<RankPhase>,
     /// Hosts but the first, and how well their clocks are known.
@@ -145,6 +157,9 @@ pub fn ranks(mut all: Vec<RankSummary>) -> Ranks {
         late: waits.late,
         waits: waits.list,
         messages: waits.messages,
+        sent: waits.sent,
+        turns: waits.turns,
+        locked: waits.locked,
         clocks: waits.clocks,
         phases: phases.unwrap_or_default(),
         unknown_waits,

@@ -8,7 +8,10 @@ use super::clocks::{Bounds, HostClock, Shift};
 use super::events::{Call, CallPlace, Events, Pattern};
 use super::meetings::{Meeting, meetings};
 use super::messages::{Pair, pairs};
+use super::own_time::{OwnTime, Spans, in_order, overlap};
+use super::sent::{self, SentMessages};
 use super::summary::RankSummary;
+use super::turns::{self, LockWait, LockedCalls, Turns};
 use fathomp_types::Ticks;
 use fathomp_types::mpi::WORLD;
 use serde::Serialize;
@@ -43,6 +46,9 @@ pub struct RankWait {
     pub count: u64,
     /// For how long, all ranks.
     pub waited_ns: u64,
+    /// Of that, what is left at least if the ranks that are waited for had always had a processor,
+    /// and their own messages took no time.
+    pub sure_ns: u64,
     /// The rank that waits longest there, and the one for which it does.
     pub rank: u32,
     /// See `rank`.
@@ -77,6 +83,8 @@ pub struct Late {
     pub of: u64,
     /// What the others wait for it: the mean of a rank.
     pub waited_ns: u64,
+    /// Of that, what is left at least if it had always had a processor.
+    pub sure_ns: u64,
     /// Where most of that is: function and place.
     pub place: String,
 }
@@ -98,6 +106,10 @@ pub(super) struct Waits {
     /// When all ranks had come to calls of `MPI_COMM_WORLD` that need all, in nanoseconds of the
     /// first host's clock, in order.
     pub(super) all_there: Vec<f64>,
+    /// Messages by the place that sends them, and threads that take turns.
+    pub(super) sent: Vec<SentMessages>,
+    pub(super) turns: Vec<Turns>,
+    pub(super) locked: Vec<LockedCalls>,
 }
 
 /// Waits that are listed, the dearest.
@@ -130,7 +142,14 @@ pub(super) fn waits(all: &[RankSummary]) -> Result<Waits, String> {
     for pair in &pairs {
         work.message(*pair);
     }
-    let mut waits = work.close(&numbers);
+    let own = work.own_times();
+    let of_rank = |calls: &Vec<OwnTime>| in_order(calls.iter().map(|one| one.aligned));
+    let busy: Vec<Spans> = own.iter().map(of_rank).collect();
+    let sent = sent::sent(&events, &pairs, &own, &work.in_mpi());
+    let turns = turns::turns(&events, &numbers, &own);
+    let locked = turns::locked(&events, &numbers, &own, &work.lock_waits());
+    let mut waits = work.close(&numbers, &busy);
+    (waits.sent, waits.turns, waits.locked) = (sent, turns, locked);
     waits.shifts = shifts;
     waits.clocks = clocks;
     Ok(waits)
@@ -144,6 +163,13 @@ struct Reason {
     /// What that does meanwhile: index of its call.
     call: usize,
     ns: f64,
+}
+
+/// What one rank waits for another, and the part in which that is busy with messages.
+#[derive(Clone, Copy, Debug, Default)]
+struct PairSum {
+    ns: f64,
+    busy: f64,
 }
 
 struct Work<'a> {
@@ -297,14 +323,71 @@ impl Work<'_> {
         &self.events[rank].places[self.call(rank, call).place]
     }
 
-    fn close(mut self, numbers: &[u32]) -> Waits {
+    /// When each call of each rank began to do something other than to wait, and its end.
+    fn own_times(&self) -> Vec<Vec<OwnTime>> {
+        let own = |rank: usize, call: usize| {
+            let waited = self.dearest[rank].get(&call);
+            let waited_ns = waited.map_or(0.0, |reason| reason.ns);
+            let one = self.call(rank, call);
+            let [called, end] = [one.begin, one.end].map(|at| own_ns(self.all, rank, at));
+            let begin = (called + waited_ns).min(end);
+            let shift = self.shifts[rank].unwrap_or_default();
+            OwnTime {
+                called,
+                begin,
+                end,
+                aligned: (shift.apply(begin), shift.apply(end)),
+            }
+        };
+        let ranks = self.events.iter().enumerate();
+        ranks
+            .map(|(rank, events)| {
+                (0..events.calls.len())
+                    .map(|call| own(rank, call))
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// For each rank, what its threads wait for locks.
+    fn lock_waits(&self) -> Vec<Vec<LockWait>> {
+        let of_rank = |(rank, events): (usize, &&Events)| {
+            let waits = events.lock_waits.iter();
+            let ns = |at: Ticks| own_ns(self.all, rank, at);
+            waits
+                .map(|(thread, begin, end)| (*thread, ns(*begin), ns(*end)))
+                .collect()
+        };
+        self.events.iter().enumerate().map(of_rank).collect()
+    }
+
+    /// For each rank, when it is in calls of MPI, on the first host's clock, in order.
+    fn in_mpi(&self) -> Vec<Spans> {
+        let ranks = self.events.iter().enumerate();
+        ranks
+            .map(|(rank, events)| {
+                let calls = 0..events.calls.len();
+                in_order(calls.filter_map(|call| self.span(rank, call)))
+            })
+            .collect()
+    }
+
+    /// How long the rank that is waited for is itself busy with messages meanwhile.
+    fn busy_meanwhile(&self, rank: usize, call: usize, reason: &Reason, busy: &[Spans]) -> f64 {
+        let Some((begin, _)) = self.span(rank, call) else {
+            return 0.0;
+        };
+        overlap(&busy[reason.for_rank], begin, begin + reason.ns)
+    }
+
+    fn close(mut self, numbers: &[u32], busy: &[Spans]) -> Waits {
         let mut waits = Waits {
             waited_ns: vec![0.0; numbers.len()],
             last: std::mem::take(&mut self.last),
             ..Waits::default()
         };
         // By kind and both places: count, time, and time by pair of ranks.
-        type Sum = (u64, f64, BTreeMap<(usize, usize), f64>);
+        type Sum = (u64, f64, BTreeMap<(usize, usize), PairSum>);
         let mut sums: BTreeMap<(WaitKind, &CallPlace, &CallPlace), Sum> = BTreeMap::new();
         for (rank, calls) in self.dearest.iter().enumerate() {
             for (call, reason) in calls {
@@ -315,12 +398,18 @@ impl Work<'_> {
                 let sum = sums.entry((reason.kind, here, there)).or_default();
                 sum.0 += 1;
                 sum.1 += reason.ns;
-                *sum.2.entry((rank, reason.for_rank)).or_default() += reason.ns;
+                let pair = sum.2.entry((rank, reason.for_rank)).or_default();
+                pair.ns += reason.ns;
+                pair.busy += self.busy_meanwhile(rank, *call, reason, busy);
             }
         }
         for ((kind, here, there), (count, ns, by_pair)) in sums {
-            let dearest = by_pair.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-            let Some(((rank, for_rank), pair_ns)) = dearest else {
+            let left = by_pair
+                .iter()
+                .map(|((_, for_rank), pair)| pair.ns - pair.busy - self.taken(*for_rank));
+            let sure_ns: f64 = left.map(|ns| ns.max(0.0)).sum();
+            let dearest = by_pair.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns));
+            let Some(((rank, for_rank), pair)) = dearest else {
                 continue;
             };
             waits.list.push(RankWait {
@@ -329,9 +418,10 @@ impl Work<'_> {
                 other: there.to_string(),
                 count,
                 waited_ns: ns.round() as u64,
+                sure_ns: sure_ns.round() as u64,
                 rank: numbers[rank],
                 for_rank: numbers[for_rank],
-                pair_ns: pair_ns.round() as u64,
+                pair_ns: pair.ns.round() as u64,
             });
         }
         waits
@@ -345,6 +435,10 @@ impl Work<'_> {
         waits
     }
 
+    fn taken(&self, rank: usize) -> f64 {
+        self.all[rank].row.taken_outside_ns as f64
+    }
+
     fn late(&self, numbers: &[u32], last: &[u64]) -> Option<Late> {
         if self.meetings == 0 {
             return None;
@@ -354,11 +448,13 @@ impl Work<'_> {
         let places = self.for_rank[late].iter();
         let (place, _) = places.max_by(|a, b| a.1.total_cmp(b.1))?;
         let others = (numbers.len() as f64 - 1.0).max(1.0);
+        let waited = sum(late) / others;
         Some(Late {
             rank: numbers[late],
             times: last[late],
             of: self.meetings,
-            waited_ns: (sum(late) / others).round() as u64,
+            waited_ns: waited.round() as u64,
+            sure_ns: (waited - self.taken(late)).max(0.0).round() as u64,
             place: place.to_string(),
         })
     }

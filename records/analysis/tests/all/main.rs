@@ -5,5 +5,6 @@ mod accounts;
 mod odd;
 mod phases;
 mod pieces;
+mod rank_costs;
 mod ranks;
 mod variables;

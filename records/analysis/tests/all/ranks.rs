@@ -11,9 +11,9 @@ use fathomp_types::mpi::{self, TransferKind, WORLD, number};
 use fathomp_types::{InstanceId, SiteId, Ticks};
 
 const START: u64 = 1_000_000;
-const STEP: u64 = 1_000_000;
+pub(crate) const STEP: u64 = 1_000_000;
 
-fn call(function: &str, begin: u64, end: u64) -> Record {
+pub(crate) fn call(function: &str, begin: u64, end: u64) -> Record {
     Record::Message(Message {
         site: SiteId(0),
         function: number(function) as u16,
@@ -28,7 +28,7 @@ fn call(function: &str, begin: u64, end: u64) -> Record {
 
 /// Ten steps of a millisecond, in each of which a rank computes for so long and is in
 /// `MPI_Allreduce` for the rest.
-fn rank(works_ns: u64) -> Recording {
+pub(crate) fn rank(works_ns: u64) -> Recording {
     rank_by_step(|_| works_ns)
 }
 
@@ -66,7 +66,7 @@ fn rank_by_step(works_ns: impl Fn(u64) -> u64) -> Recording {
     recording
 }
 
-fn together(recordings: &[Recording]) -> Ranks {
+pub(crate) fn together(recordings: &[Recording]) -> Ranks {
     let analyses: Vec<Analysis> = recordings
         .iter()
         .map(|one| analyse(one, &Options::default()))
@@ -207,7 +207,7 @@ fn a_clock_that_nothing_bounds_is_unknown() {
 }
 
 /// A call with a message, from and to so many microseconds.
-fn transfer(kind: TransferKind, peer: i32, request: u32) -> Record {
+pub(crate) fn transfer(kind: TransferKind, peer: i32, request: u32) -> Record {
     Record::Transfer(Transfer {
         at: Ticks(START),
         what: mpi::Transfer {
@@ -222,7 +222,7 @@ fn transfer(kind: TransferKind, peer: i32, request: u32) -> Record {
 }
 
 /// A rank that does nothing but these calls: function, begin and end in microseconds, and a message.
-fn rank_of(calls: &[(&str, u64, u64, TransferKind, i32, u32)]) -> Recording {
+pub(crate) fn rank_of(calls: &[(&str, u64, u64, TransferKind, i32, u32)]) -> Recording {
     let mut script = Script::new(1);
     script.serial(10 * STEP);
     let mut recording = script.build();
@@ -234,7 +234,7 @@ fn rank_of(calls: &[(&str, u64, u64, TransferKind, i32, u32)]) -> Recording {
     recording
 }
 
-fn wait(found: &Ranks, kind: WaitKind) -> &RankWait {
+pub(crate) fn wait(found: &Ranks, kind: WaitKind) -> &RankWait {
     let mut waits = found.waits.iter();
     let found = waits.find(|one| one.kind == kind);
     found.expect("ranks wait so")

@@ -1,11 +1,9 @@
 //! Sentences on all ranks.
 
-use crate::units::{self, duration, percent, plural};
+use crate::units::{duration, percent, plural};
 use crate::view::words;
-use fathomp_analysis::{Late, RankWait, Ranks, WaitKind};
-
-/// A rank that others wait for is named if that takes this part of the run.
-const WORTH: f64 = 0.03;
+use fathomp_analysis::Ranks;
+use fathomp_diagnosis::diagnose_ranks;
 
 /// "4 ranks with 2 threads each".
 pub(crate) fn headline(all: &Ranks) -> String {
@@ -45,85 +43,6 @@ pub(crate) fn missing(all: &Ranks) -> Option<String> {
     ))
 }
 
-/// Threads that share processors, if some do: a sentence.
-pub(crate) fn crowded(all: &Ranks) -> Option<String> {
-    let crowd = all.crowd.as_ref()?;
-    let processors = plural(crowd.processors.into(), "processor");
-    Some(match crowd.rank {
-        Some(rank) => format!(
-            "Rank {rank} has {} and may use {processors}: let what starts ranks give each as many processors as it has threads (Open MPI: --bind-to none, or --map-by slot:pe={n}; Slurm: --cpus-per-task={n}).",
-            plural(crowd.threads.into(), "thread"),
-            n = crowd.threads
-        ),
-        None => format!(
-            "All ranks on {} together have {}, and it has {processors}: start fewer ranks or give them fewer threads; until then all that waits for others waits for processors.",
-            words::shorten(&crowd.host, 60),
-            plural(crowd.threads.into(), "thread")
-        ),
-    })
-}
-
-/// A sentence that names the rank the others wait for, if the wait costs something and processors
-/// do not explain it.
-pub(crate) fn waited_for(all: &Ranks) -> Option<String> {
-    let late: &Late = all.late.as_ref().filter(|_| all.crowd.is_none())?;
-    let (waited, whole) = (late.waited_ns as f64, (all.wall_ns as f64).max(1.0));
-    (waited >= WORTH * whole).then(|| {
-        format!(
-            "Rank {} comes last to {} of {} that need all ranks, and the others wait {} for it on the mean, {} of the run, most of that in {}: give it less work, or more threads.",
-            late.rank,
-            units::count(late.times),
-            plural(late.of, "call"),
-            duration(waited),
-            percent(waited / whole),
-            words::shorten(&late.place, 80)
-        )
-    })
-}
-
-/// What most of the other waits are for, if they cost something and processors do not explain it: a
-/// sentence.
-pub(crate) fn waits(all: &Ranks) -> Option<String> {
-    let other = |one: &&RankWait| one.kind != WaitKind::LastRank;
-    let dearest: &RankWait = all.waits.iter().find(other)?;
-    let ranks = (all.ranks.len() as f64).max(1.0);
-    let mean = dearest.waited_ns as f64 / ranks;
-    let whole = (all.wall_ns as f64).max(1.0);
-    if all.crowd.is_some() || mean < WORTH * whole {
-        return None;
-    }
-    let (place, other) = (
-        words::shorten(&dearest.place, 80),
-        words::shorten(&dearest.other, 80),
-    );
-    let (what, action) = match dearest.kind {
-        WaitKind::LateSender => (
-            format!("wait in {place} for messages that {other} sends late"),
-            "send earlier, or do other work before waiting",
-        ),
-        WaitKind::LateReceiver => (
-            format!("wait in {place} until {other} is ready to receive"),
-            "post the receive earlier, or send without blocking",
-        ),
-        WaitKind::LateRoot => (
-            format!("wait in {place} for the root, which comes late"),
-            "let the root come earlier, or give its work to others",
-        ),
-        WaitKind::EarlyRoot | WaitKind::LastRank => (
-            format!("wait as the root in {place} for the last rank"),
-            "give the last rank less work, or let the root do some meanwhile",
-        ),
-    };
-    Some(format!(
-        "Ranks {what}: {} in {} on the mean, {} of the run, longest rank {} for rank {}: {action}.",
-        duration(mean),
-        plural(dearest.count, "call"),
-        percent(mean / whole),
-        dearest.rank,
-        dearest.for_rank
-    ))
-}
-
 /// Clocks of several hosts, as far as they are known: a sentence.
 pub(crate) fn clocks(all: &Ranks) -> Option<String> {
     if let Some(unknown) = all.clocks.iter().find(|one| one.error_ns.is_none()) {
@@ -151,10 +70,11 @@ pub(crate) fn unknown(all: &Ranks) -> Option<String> {
     ))
 }
 
-/// What ranks lose to whom, the dearest of each kind.
+/// What ranks lose to whom, the dearest first: a sentence each.
 pub(crate) fn causes(all: &Ranks) -> impl Iterator<Item = String> {
-    let causes = [crowded(all), waited_for(all), waits(all)];
-    causes.into_iter().flatten()
+    diagnose_ranks(all)
+        .into_iter()
+        .map(|cause| cause.sentence())
 }
 
 /// What the summary says of all ranks, before it says what one does.
