@@ -11,6 +11,9 @@ mod causes;
 mod common;
 #[cfg(feature = "cluster")]
 mod links;
+#[path = "../tools/mpi.rs"]
+mod mpi;
+mod mpi_causes;
 #[cfg(feature = "paging")]
 mod paging_memory;
 #[cfg(feature = "paging")]
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
         causes::trials(),
         #[cfg(feature = "cluster")]
         links::trials(),
+        mpi_causes::trials(),
         #[cfg(feature = "paging")]
         paging_memory::trials(),
         #[cfg(feature = "paging")]

@@ -1,6 +1,6 @@
 //! Sentences on all ranks.
 
-use crate::units::{duration, percent, plural};
+use crate::units::{self, duration, percent, plural};
 use crate::view::words;
 use fathomp_analysis::Ranks;
 use fathomp_diagnosis::diagnose_ranks;
