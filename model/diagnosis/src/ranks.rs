@@ -21,7 +21,7 @@ const BYTES_PER_NS: [f64; 2] = [1.0, 0.1];
 const MESSAGE_NS_MAX: [f64; 2] = [50e3, 500e3];
 /// Equal work takes up to so many times as long on one processor as on another: they share cores with
 /// other programs, or a virtual machine's host gives their time to others.
-const SLOWER_MAX: f64 = 2.0;
+const SLOWER_MAX: f64 = 1.75;
 /// Calls that take turns take so many times as long together as alone.
 const TURNS_RATIO: f64 = 1.5;
 /// Letters of a place's name.

@@ -26,7 +26,7 @@ pub struct Worker {
     /// Number + 1 of the place this OS thread was bound to last; 0 if none.
     pub(crate) bound: Own,
     /// Where it was bound last for programs that share the machine (see
-    /// [`crate::observer::share`]); 0 if it is not bound.
+    /// [`crate::observer::core_partition`]); 0 if it is not bound.
     pub(crate) shared: Own,
     /// Regions this thread has forked and not yet joined.
     pub(crate) depth: Own,

@@ -2,6 +2,7 @@
 //! interface differs from others'.
 
 use super::behind::{find, find_anywhere};
+use crate::dlsym_next::function;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -194,14 +195,4 @@ fn find_symbol(name: &CStr) -> *mut c_void {
         true => find_anywhere(name),
         false => found,
     }
-}
-
-/// Turns the address of a function into the function.
-///
-/// # Safety
-/// The function there has the type `F`, which is one of functions.
-unsafe fn function<F>(address: *mut c_void) -> F {
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: promised by our caller; both are addresses.
-    unsafe { std::mem::transmute_copy(&address) }
 }

@@ -9,7 +9,7 @@
 //!   ([`crate::observer::trips`]);
 //! * [`Paging`]: the library that records paging (`interposer`);
 //! * [`Advice`] and [`Partition`], which have a say in how many threads a region gets
-//!   (`advice`, [`crate::observer::share`]).
+//!   (`advice`, [`crate::observer::core_partition`]).
 //!
 //! What only one of them wants to hear of, such as locks, tasks and `masked` regions, is passed on
 //! to that one.
