@@ -45,7 +45,10 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
         return Ok(code);
     }
     let program = program::examine(&plan.program.command)?;
-    if let Some(code) = record_ranks::record(plan, &program, console)? {
+    // Paging is recorded of all processes together.
+    if paging.is_none()
+        && let Some(code) = record_ranks::record(plan, &program, console)?
+    {
         return Ok(code);
     }
     ranks::tell_of_others(&program, console);
