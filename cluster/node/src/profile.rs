@@ -3,7 +3,7 @@
 //! A thread's account is written by itself and by whoever carries out a step of
 //! the protocol that lets it go on; the thread hands it to its recorder when it
 //! goes on. What is done for other nodes is on the node's account, which the
-//! next thread to go on hands over. What is handed over is told to the interposer as well, if one is
+//! next thread to go on hands over. The interposer hears of it as well, if one is
 //! loaded. Safe where faults are served: all is there
 //! from the start, and no lock is taken. Costs a test where nothing is recorded.
 
@@ -129,7 +129,7 @@ impl Profile {
         }
     }
 
-    /// What is done for other nodes is that thread's from now on, as far as the interposer is told.
+    /// From now on the interposer counts work for other nodes as that thread's.
     pub(crate) fn answers_for_node(&self, thread: ThreadId) {
         if let Some(told) = self.told() {
             told.answers_for_node(thread);

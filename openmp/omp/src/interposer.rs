@@ -1,7 +1,7 @@
 //! What the runtime tells the *interposer*, the library that records in which state every thread
 //! is (`fathomp record --paging`): waits, regions, barriers, which thread is which.
 //!
-//! The interposer is another library. Whoever can look it up, the crate of the C symbols, says
+//! The interposer is another library. The crate of the C symbols, which can look it up, says
 //! how by [`expect`]. Without one, all of this is a test of a pointer.
 //!
 //! A wait is told when it has lasted some tenths of a microsecond, see [`SpinPolicy`]: a

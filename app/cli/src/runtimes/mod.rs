@@ -22,7 +22,7 @@ const TOOL: &str = "OMP_TOOL";
 pub(crate) struct Watched {
     /// What the user asked for.
     pub(crate) asked: RuntimeArg,
-    /// What is preloaded: the foreign recorder, and the runtime if the program would not load it.
+    /// Libraries to preload: the foreign recorder, and the runtime if the program would not load it.
     preload: Vec<PathBuf>,
     tool: PathBuf,
     /// What the user should know, each as one sentence.

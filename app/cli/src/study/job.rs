@@ -52,7 +52,7 @@ const NOTHING: &str = "Nothing was recorded";
 
 /// Hosts on which a study's programs run.
 pub(crate) trait Elsewhere {
-    /// What is started in the program's place: it records the program on so many nodes, each with
+    /// The command that runs in the program's place: it records the program on so many nodes, each with
     /// so many threads, into a directory.
     fn recorder(&self, program: &Program, size: (u16, u32), directory: &Path) -> Program;
 }

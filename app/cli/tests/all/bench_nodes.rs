@@ -129,7 +129,7 @@ fn pages(set: &[fathomp_access_trace::Run]) -> (Touched, Touched) {
     (changed.collect(), read)
 }
 
-/// What is calculated with is what the program accesses, page by page and diff by diff.
+/// The prediction counts the accesses of the program, page by page and diff by diff.
 #[test]
 fn the_accesses_that_are_replayed_are_the_programs() {
     use fathomp_bench::pattern::Pattern;

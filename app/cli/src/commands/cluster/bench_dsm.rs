@@ -153,8 +153,19 @@ fn over_hosts(
         hosts: across.count(),
         nodes: &sizes,
     };
-    let progress = Progress::start(console, floors::steps_on_hosts(extent, sizes.len()));
-    let document = floors::measure_on_hosts(&built.prices, &ground, extent, |step| {
+    measured(built, &ground, extent, console)
+}
+
+/// Runs the measurements, and says how far they are.
+fn measured(
+    built: &Built,
+    ground: &OnHosts<'_>,
+    extent: Extent,
+    console: Console,
+) -> Result<Document, Failure> {
+    let steps = floors::steps_on_hosts(extent, ground.nodes.len());
+    let progress = Progress::start(console, steps);
+    let document = floors::measure_on_hosts(&built.prices, ground, extent, |step| {
         progress.at(step.done, step.what);
     })?;
     progress.finish();
@@ -206,12 +217,7 @@ fn over_emulated(
         hosts: most,
         nodes: &sizes,
     };
-    let progress = Progress::start(console, floors::steps_on_hosts(extent, sizes.len()));
-    let document = floors::measure_on_hosts(&built.prices, &ground, extent, |step| {
-        progress.at(step.done, step.what);
-    })?;
-    progress.finish();
-    Ok(document)
+    measured(built, &ground, extent, console)
 }
 
 /// Beside the least that kernel and machine take.

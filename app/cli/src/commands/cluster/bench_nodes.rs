@@ -96,7 +96,7 @@ impl<'a> BenchNodes<'a> {
         }
     }
 
-    /// What is said of nodes is for one of these runtimes.
+    /// Rows about nodes need one of these runtimes.
     pub(in crate::commands) fn check(&self, runtimes: &[Runtime]) -> Result<(), Failure> {
         let on_nodes = runtimes.iter().any(|runtime| runtime.nodes.is_some());
         match self.plan.nodes.speaks_of_nodes() && !on_nodes {
