@@ -194,7 +194,7 @@ impl Script {
                     longest: Ticks(work.longest_chunk_ns),
                 }));
             }
-            self.threads[index].push(Record::Instance(Instance {
+            self.threads[index].push(Record::from(Instance {
                 site,
                 instance,
                 parent: InstanceId(0),
@@ -220,7 +220,7 @@ impl Script {
             }));
             if self.counters {
                 let compute = states[State::Compute].0;
-                self.threads[index].push(Record::Counters(CounterReading {
+                self.threads[index].push(Record::from(CounterReading {
                     since: Ticks(self.read_until[index]),
                     at: Ticks(last),
                     site,
@@ -329,7 +329,7 @@ pub fn merge(recording: &mut Recording) {
         .iter_mut()
         .flat_map(|process| &mut process.threads)
     {
-        let mut sums: BTreeMap<SiteId, Instance> = BTreeMap::new();
+        let mut sums: BTreeMap<SiteId, Box<Instance>> = BTreeMap::new();
         for record in thread.records.drain(..) {
             let Record::Instance(instance) = record else {
                 continue;

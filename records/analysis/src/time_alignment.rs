@@ -376,7 +376,7 @@ mod tests {
             dsm[DsmCount::FetchFaults] = fetches;
             dsm[DsmCount::WriteFaultsLocal] = 1;
             dsm[DsmCount::WriteFaultsRemote] = 2;
-            Record::Phase(Phase {
+            Record::from(Phase {
                 site: SiteId(1),
                 instance: InstanceId(instance),
                 begin: Ticks(begin),

@@ -10,11 +10,10 @@
 use crate::facts::Times;
 use crate::facts::{Segment, Timeline, TimelineThread};
 use crate::sums::{relative, to_times};
-use crate::time_accounting::TimeAccount;
 use crate::time_accounting::pieces::{self, Piece};
+use crate::time_accounting::{ByPlace, TimeAccount};
 use fathomp_trace::state::{PerState, State};
 use fathomp_types::Ticks;
-use std::collections::HashMap;
 
 /// How much the timeline may hold.
 #[derive(Clone, Copy, Debug)]
@@ -127,31 +126,27 @@ impl Row<'_, '_> {
     }
 
     /// Mix of states in the pieces whose state is unknown, per part.
-    fn densities(&self, pieces: &[Piece]) -> HashMap<Option<usize>, Mix> {
-        let mut known: HashMap<Option<usize>, PerState<Ticks>> = HashMap::new();
+    fn densities(&self, pieces: &[Piece]) -> ByPlace<Mix> {
+        let mut known = ByPlace::<PerState<Ticks>>::new(self.account, self.thread);
         for piece in pieces {
             if let Some(state) = piece.state {
-                known.entry(piece.part).or_default()[state] += piece.length();
+                known.of_mut(piece.part)[state] += piece.length();
             }
         }
-        let mut parts: Vec<Option<usize>> = pieces.iter().map(|piece| piece.part).collect();
-        parts.sort_unstable();
-        parts.dedup();
-        parts
-            .into_iter()
-            .map(|part| {
-                let all = match part {
-                    Some(part) => self.account.parts[part].states,
-                    None => self.account.gaps[self.thread].states,
-                };
-                let known = known.get(&part).copied().unwrap_or_default();
-                let mut rest = Mix::default();
-                for state in State::ALL {
-                    rest[state] = all[state].since(known[state]).0 as f64;
-                }
-                (part, normalised(rest, self.usual(part)))
-            })
-            .collect()
+        let mut densities = ByPlace::<Mix>::new(self.account, self.thread);
+        for part in known.places() {
+            let all = match part {
+                Some(part) => self.account.parts[part].states,
+                None => self.account.gaps[self.thread].states,
+            };
+            let known = known.of(part);
+            let mut rest = Mix::default();
+            for state in State::ALL {
+                rest[state] = all[state].since(known[state]).0 as f64;
+            }
+            *densities.of_mut(part) = normalised(rest, self.usual(part));
+        }
+        densities
     }
 
     /// What a stretch is if nothing else is known about it.
@@ -162,14 +157,11 @@ impl Row<'_, '_> {
         }
     }
 
-    fn mix_of(&self, piece: &Piece, densities: &HashMap<Option<usize>, Mix>) -> Mix {
+    fn mix_of(&self, piece: &Piece, densities: &ByPlace<Mix>) -> Mix {
         let mut mix = Mix::default();
         match piece.state {
             Some(state) => mix[state] = 1.0,
-            None => match densities.get(&piece.part) {
-                Some(density) => mix = *density,
-                None => mix[self.usual(piece.part)] = 1.0,
-            },
+            None => mix = *densities.of(piece.part),
         }
         mix
     }
@@ -186,7 +178,7 @@ impl Row<'_, '_> {
         relative(&self.account.process.clock, self.account.begin, at).saturating_add(self.offset_ns)
     }
 
-    fn exact(&self, pieces: &[Piece], densities: &HashMap<Option<usize>, Mix>) -> Vec<Segment> {
+    fn exact(&self, pieces: &[Piece], densities: &ByPlace<Mix>) -> Vec<Segment> {
         let mut joined = Joiner::default();
         for piece in pieces {
             let (begin, end) = (self.moment(piece.begin), self.moment(piece.end));
@@ -198,7 +190,7 @@ impl Row<'_, '_> {
         joined.finish()
     }
 
-    fn raster(&self, pieces: &[Piece], densities: &HashMap<Option<usize>, Mix>) -> Vec<Segment> {
+    fn raster(&self, pieces: &[Piece], densities: &ByPlace<Mix>) -> Vec<Segment> {
         let mut cells = vec![Cell::default(); self.cells + 1];
         for piece in pieces {
             let (begin, end) = (self.moment(piece.begin), self.moment(piece.end));

@@ -396,7 +396,7 @@ pub fn executions(recording: &Recording) -> Vec<Execution> {
         let mut begun: Vec<&Instance> = records()
             .filter_map(|record| match record {
                 Record::Instance(one) if one.site != SiteId::SERIAL && one.thread_num == 0 => {
-                    Some(one)
+                    Some(&**one)
                 }
                 _ => None,
             })

@@ -6,23 +6,42 @@ use fathomp_regions::DryLoop;
 use fathomp_types::{InstanceId, SiteId, Ticks};
 use serde::{Deserialize, Serialize};
 
-/// One record of a thread's stream.
+/// One record of a thread's stream. Long ones are boxed: a recording has millions of records, and
+/// most of them are short.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
     /// The thread left a parallel region.
-    Instance(Instance),
+    Instance(Box<Instance>),
     /// The thread waited, long enough to be worth a line in a timeline.
     Interval(Interval),
     /// The thread finished its share of a worksharing loop.
     Loop(LoopShare),
     /// Operating-system and hardware counters were read.
-    Counters(CounterReading),
+    Counters(Box<CounterReading>),
     /// The thread left a barrier of the nodes.
-    Phase(Phase),
+    Phase(Box<Phase>),
     /// The thread called MPI.
     Message(Message),
     /// A message of the call of MPI that follows.
     Transfer(Transfer),
+}
+
+impl From<Instance> for Record {
+    fn from(instance: Instance) -> Self {
+        Self::Instance(Box::new(instance))
+    }
+}
+
+impl From<CounterReading> for Record {
+    fn from(reading: CounterReading) -> Self {
+        Self::Counters(Box::new(reading))
+    }
+}
+
+impl From<Phase> for Record {
+    fn from(phase: Phase) -> Self {
+        Self::Phase(Box::new(phase))
+    }
 }
 
 impl Record {

@@ -52,10 +52,6 @@ pub(crate) const THREAD_END_WORDS: usize = 3;
 
 /// What stands in a ring or in a block of records.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "decoded one at a time and taken apart at once"
-)]
 pub(crate) enum Entry {
     Record(Record),
     Words(WordSet),
@@ -404,11 +400,11 @@ pub(crate) fn read(words: &[u64]) -> Result<(Entry, usize), Malformed> {
         rest: &words[1..length],
     };
     let entry = match first & 0xff {
-        INSTANCE => Entry::Record(Record::Instance(body.instance()?)),
+        INSTANCE => Entry::Record(body.instance()?.into()),
         INTERVAL => Entry::Record(Record::Interval(body.interval()?)),
         LOOP => Entry::Record(Record::Loop(body.share()?)),
-        COUNTERS => Entry::Record(Record::Counters(body.counters()?)),
-        PHASE => Entry::Record(Record::Phase(body.phase()?)),
+        COUNTERS => Entry::Record(body.counters()?.into()),
+        PHASE => Entry::Record(body.phase()?.into()),
         MESSAGE => Entry::Record(read_message(first, body.rest).ok_or(Malformed)?),
         TRANSFER => Entry::Record(read_transfer(first, body.rest).ok_or(Malformed)?),
         WORDS => Entry::Words(body.words()?),

@@ -146,7 +146,7 @@ fn what_sharing_costs_is_told_from_barrier_to_barrier() {
     let records = recording.processes[0].threads[0].records.iter();
     let phases: Vec<Phase> = records
         .filter_map(|record| match record {
-            Record::Phase(phase) => Some(*phase),
+            Record::Phase(phase) => Some(**phase),
             _ => None,
         })
         .collect();

@@ -17,15 +17,16 @@ pub(super) struct CallPlace {
     pub(super) name: String,
 }
 
-/// A call that may wait for other ranks.
+/// A call that may wait for other ranks. Of calls and messages there are millions, of all ranks
+/// together, so that indices have 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) begin: Ticks,
     pub(super) end: Ticks,
     /// Index into [`Events::places`].
-    pub(super) place: usize,
+    pub(super) place: u32,
     /// Number of the thread that calls.
-    pub(super) thread: usize,
+    pub(super) thread: u32,
 }
 
 /// Which ranks wait for which in a collective call.
@@ -48,7 +49,7 @@ pub(super) struct Collective {
     /// The root, in `MPI_COMM_WORLD`.
     pub(super) root: Option<u32>,
     /// Index into [`Events::calls`].
-    pub(super) call: usize,
+    pub(super) call: u32,
 }
 
 /// A message that the rank sends or receives.
@@ -59,22 +60,40 @@ pub(super) struct Half {
     /// The other rank and the tag; negative if they never became known.
     pub(super) peer: i32,
     pub(super) tag: i32,
-    pub(super) bytes: Option<u64>,
-    /// The call that began it, and the one that completed it: indices into [`Events::calls`].
-    pub(super) begun: usize,
-    pub(super) done: Option<usize>,
+    /// [`NO_BYTES`] if they are not known.
+    bytes: u64,
+    /// The call that began it: an index into [`Events::calls`].
+    pub(super) begun: u32,
+    /// The call that completed it, or [`NO_CALL`].
+    done: u32,
+}
+
+/// In place of the index of a call.
+const NO_CALL: u32 = u32::MAX;
+
+impl Half {
+    /// Its bytes, if they are known.
+    pub(super) fn bytes(&self) -> Option<u64> {
+        Some(self.bytes).filter(|bytes| *bytes != NO_BYTES)
+    }
+
+    /// The call that completed it, if there was one.
+    pub(super) fn done(&self) -> Option<u32> {
+        Some(self.done).filter(|call| *call != NO_CALL)
+    }
 }
 
 /// All of that, of one rank.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Events {
     pub(super) places: Vec<CallPlace>,
+    /// In the order in which they were begun.
     pub(super) calls: Vec<Call>,
     pub(super) collectives: Vec<Collective>,
     /// In the order in which they were begun.
     pub(super) halves: Vec<Half>,
     /// Waits for locks and critical sections: number of the thread, begin and end.
-    pub(super) lock_waits: Vec<(usize, Ticks, Ticks)>,
+    pub(super) lock_waits: Vec<(u32, Ticks, Ticks)>,
     /// It receives messages of which is not told which they are, or takes receives back.
     pub(super) is_receiving_unseen: bool,
 }
@@ -105,7 +124,7 @@ impl Events {
     /// Those of a process. `facts` are of the same.
     pub(super) fn of(process: &Process, facts: Option<&MpiFacts>) -> Self {
         let mut reading = Reading::new(facts);
-        for (number, thread) in process.threads.iter().enumerate() {
+        for (number, thread) in (0..).zip(&process.threads) {
             for record in &thread.records {
                 match record {
                     Record::Transfer(transfer) => reading.waiting.push(*transfer),
@@ -126,14 +145,14 @@ impl Events {
 }
 
 /// A message's end: its request, the call, the peer and the tag.
-type End = (u32, usize, i32, i32);
+type End = (u32, u32, i32, i32);
 
 struct Reading {
     events: Events,
     /// Messages of the call that follows.
     waiting: Vec<Transfer>,
     /// The place of a site and a function.
-    places: HashMap<(u32, u16), usize>,
+    places: HashMap<(u32, u16), u32>,
     /// Names of sites, with their functions.
     names: HashMap<(u32, &'static str), String>,
     /// Messages by the requests that will complete them.
@@ -162,7 +181,7 @@ impl Reading {
         }
     }
 
-    fn call(&mut self, call: &Message, thread: usize) {
+    fn call(&mut self, call: &Message, thread: u32) {
         let name = function(call.function);
         self.events.is_receiving_unseen |= UNSEEN.contains(&name);
         let patterns = [
@@ -180,7 +199,11 @@ impl Reading {
         if pattern.is_none() && self.waiting.is_empty() {
             return;
         }
-        let number = self.events.calls.len();
+        let number = self.events.calls.len() as u32;
+        if number == NO_CALL {
+            self.waiting.clear();
+            return;
+        }
         let place = self.place(call);
         self.events.calls.push(Call {
             begin: call.begin,
@@ -197,19 +220,21 @@ impl Reading {
                 call: number,
             });
         }
-        for transfer in std::mem::take(&mut self.waiting) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for transfer in waiting.drain(..) {
             self.message(&transfer, number);
         }
+        self.waiting = waiting;
     }
 
-    fn place(&mut self, call: &Message) -> usize {
+    fn place(&mut self, call: &Message) -> u32 {
         let key = (call.site.0, call.function);
         if let Some(place) = self.places.get(&key) {
             return *place;
         }
         let function = function(call.function);
         let name = self.names.get(&(call.site.0, function));
-        let place = self.events.places.len();
+        let place = self.events.places.len() as u32;
         self.events.places.push(CallPlace {
             function,
             name: name.cloned().unwrap_or_default(),
@@ -218,7 +243,7 @@ impl Reading {
         place
     }
 
-    fn message(&mut self, transfer: &Transfer, call: usize) {
+    fn message(&mut self, transfer: &Transfer, call: u32) {
         let what = &transfer.what;
         let is_send = match what.kind {
             TransferKind::SendPosted => true,
@@ -237,9 +262,12 @@ impl Reading {
             communicator: what.communicator,
             peer: what.peer,
             tag: what.tag,
-            bytes: Some(what.bytes).filter(|bytes| *bytes != NO_BYTES),
+            bytes: what.bytes,
             begun: call,
-            done: (what.request == 0).then_some(call),
+            done: match what.request {
+                0 => call,
+                _ => NO_CALL,
+            },
         });
     }
 
@@ -250,7 +278,7 @@ impl Reading {
                 continue;
             };
             let half = &mut events.halves[*half];
-            half.done = Some(call);
+            half.done = call;
             if half.peer == NO_PEER {
                 half.peer = peer;
             }
@@ -258,11 +286,47 @@ impl Reading {
                 half.tag = tag;
             }
         }
-        let calls = &events.calls;
-        events.halves.sort_by_key(|half| calls[half.begun].begin);
-        events
-            .collectives
-            .sort_by_key(|collective| calls[collective.call].begin);
+        events.in_order();
         self.events
+    }
+}
+
+impl Events {
+    /// Puts everything into the order in which it was begun, and lets go of memory that growing
+    /// left over: the events of all ranks are kept at the same time.
+    fn in_order(&mut self) {
+        if !self.calls.is_sorted_by_key(|call| call.begin) {
+            let mut order: Vec<u32> = (0..self.calls.len() as u32).collect();
+            order.sort_by_key(|call| self.calls[*call as usize].begin);
+            let mut moved = vec![0; order.len()];
+            for (to, from) in (0..).zip(&order) {
+                moved[*from as usize] = to;
+            }
+            self.calls.sort_by_key(|call| call.begin);
+            for one in &mut self.collectives {
+                one.call = moved[one.call as usize];
+            }
+            for half in &mut self.halves {
+                half.begun = moved[half.begun as usize];
+                if half.done != NO_CALL {
+                    half.done = moved[half.done as usize];
+                }
+            }
+        }
+        self.halves.sort_by_key(|half| half.begun);
+        self.collectives.sort_by_key(|one| one.call);
+        self.calls.shrink_to_fit();
+        self.halves.shrink_to_fit();
+        self.collectives.shrink_to_fit();
+    }
+
+    /// A call.
+    pub(super) fn call(&self, call: u32) -> &Call {
+        &self.calls[call as usize]
+    }
+
+    /// Where a call is.
+    pub(super) fn place_of(&self, call: u32) -> &CallPlace {
+        &self.places[self.call(call).place as usize]
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct Meeting {
     /// The root's place in `stays`, if there is one.
     pub(super) root: Option<usize>,
     /// For each rank of it: the rank's index, and that of its call.
-    pub(super) stays: Vec<(usize, usize)>,
+    pub(super) stays: Vec<(u32, u32)>,
 }
 
 /// All of them, by communicator and in order. A communicator whose ranks do not call the same
@@ -55,7 +55,7 @@ pub(super) fn meetings(all: &[&Events], numbers: &[u32]) -> Vec<Meeting> {
                 stays: ranks
                     .iter()
                     .map(of)
-                    .map(|(rank, one)| (rank, one.call))
+                    .map(|(rank, one)| (rank as u32, one.call))
                     .collect(),
             });
         }

@@ -1,12 +1,13 @@
 //! Messages between ranks: which send belongs to which receive.
 
 use super::events::Events;
+use std::collections::HashMap;
 
 /// A send and the receive that gets it: for both, the rank's index and that of the half message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    pub(super) from: (usize, usize),
-    pub(super) to: (usize, usize),
+    pub(super) from: (u32, u32),
+    pub(super) to: (u32, u32),
 }
 
 /// What tells messages that are in order among themselves from others: communicator, sender and
@@ -50,29 +51,34 @@ pub fn match_messages<T>(
 
 /// The messages of which both ends are known. `numbers` are the ranks' in `MPI_COMM_WORLD`.
 pub(super) fn pairs(all: &[&Events], numbers: &[u32]) -> Vec<Pair> {
-    let matched = match_messages(halves(all, numbers, true), halves(all, numbers, false));
-    let pairs = matched.into_iter().map(|(from, to)| Pair { from, to });
-    pairs.collect()
-}
-
-fn halves(all: &[&Events], numbers: &[u32], sends: bool) -> Vec<(Channel, (usize, usize))> {
+    // One receiving rank after the other, so that little more is in memory than what is found.
+    let mut sends: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
+    for (rank, events) in (0..).zip(all) {
+        for (index, half) in (0..).zip(&events.halves) {
+            if let (true, Ok(to)) = (half.is_send, u32::try_from(half.peer)) {
+                sends.entry(to).or_default().push((rank, index));
+            }
+        }
+    }
     let mut found = Vec::new();
-    for (rank, events) in all.iter().enumerate() {
-        if !sends && events.is_receiving_unseen {
+    for (rank, events) in (0..).zip(all) {
+        let number = numbers[rank as usize];
+        if events.is_receiving_unseen {
             continue;
         }
-        for (index, half) in events.halves.iter().enumerate() {
-            let Ok(peer) = u32::try_from(half.peer) else {
-                continue;
-            };
-            if half.is_send != sends || half.tag < 0 {
-                continue;
-            }
-            let own = numbers[rank];
-            let (from, to) = if sends { (own, peer) } else { (peer, own) };
-            let channel = (half.communicator, from, to, half.tag);
-            found.push((channel, (rank, index)));
-        }
+        let sent = sends.remove(&number).unwrap_or_default();
+        let sent = sent.into_iter().filter_map(|(from, index)| {
+            let half = &all[from as usize].halves[index as usize];
+            let channel = (half.communicator, numbers[from as usize], number, half.tag);
+            (half.tag >= 0).then_some((channel, (from, index)))
+        });
+        let received = (0..).zip(&events.halves).filter_map(|(index, half)| {
+            let peer = u32::try_from(half.peer).ok()?;
+            let channel = (half.communicator, peer, number, half.tag);
+            (!half.is_send && half.tag >= 0).then_some((channel, (rank, index)))
+        });
+        let matched = match_messages(sent.collect(), received.collect());
+        found.extend(matched.into_iter().map(|(from, to)| Pair { from, to }));
     }
     found
 }

@@ -17,6 +17,7 @@ mod messages;
 mod one;
 mod own_time;
 mod phases;
+mod reasons;
 mod row;
 mod sent;
 mod summary;

@@ -1,8 +1,9 @@
 //! All ranks over time: efficiencies from one global collective call to the next, and what threads do.
 
 use super::efficiency::{HybridEfficiency, Parts, efficiency};
+use super::own_time::own_ns;
 use super::summary::RankSummary;
-use super::waits::{Waits, own_ns};
+use super::waits::Waits;
 use crate::facts::Times;
 use fathomp_trace::state::State;
 use fathomp_types::Ticks;

@@ -2,7 +2,7 @@
 
 use super::events::{CallPlace, Events};
 use super::messages::Pair;
-use super::own_time::{OwnTime, Spans, median, overlap};
+use super::own_time::{CallTimes, median};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,39 +30,37 @@ pub struct SentMessages {
 type Sums<'a> = BTreeMap<&'a CallPlace, (u64, Vec<f64>, f64)>;
 
 /// Messages by place, the dearest first.
-pub(super) fn sent(
-    all: &[&Events],
-    pairs: &[Pair],
-    own: &[Vec<OwnTime>],
-    in_mpi: &[Spans],
-) -> Vec<SentMessages> {
+pub(super) fn sent(times: &CallTimes<'_>, pairs: &[Pair]) -> Vec<SentMessages> {
+    let all = &times.events;
     let loads: Vec<Vec<u32>> = all.iter().map(|events| loads(events)).collect();
     // Of both calls of one end, this message's part. A call that completes it may wait until the
     // other rank, which computes, lets MPI go on: only the time in which that is in MPI counts.
-    let end_ns = |(rank, half): (usize, usize), peer: usize| {
-        let half = &all[rank].halves[half];
-        let load = |call: usize| f64::from(loads[rank][call].max(1));
-        let whole = |call: usize| own[rank][call].ns() / load(call);
-        let both = |call: usize| {
-            let (begin, end) = own[rank][call].aligned;
-            overlap(&in_mpi[peer], begin, end) / load(call)
+    let end_ns = |(rank, half): (u32, u32), peer: u32| {
+        let rank = rank as usize;
+        let half = &all[rank].halves[half as usize];
+        let load = |call: u32| f64::from(loads[rank][call as usize].max(1));
+        let whole = |call: u32| times.own(rank, call).ns() / load(call);
+        let both = |call: u32| {
+            let (begin, end) = times.own(rank, call).aligned;
+            times.in_mpi(peer as usize, begin, end) / load(call)
         };
-        match half.done {
+        match half.done() {
             Some(done) if done == half.begun => both(done),
             done => whole(half.begun) + done.map_or(0.0, both),
         }
     };
-    let whole_ns = |(rank, half): (usize, usize)| {
-        let half = &all[rank].halves[half];
-        own[rank][half.begun].ns() + half.done.map_or(0.0, |done| own[rank][done].ns())
+    let whole_ns = |(rank, half): (u32, u32)| {
+        let half = &all[rank as usize].halves[half as usize];
+        let ns = |call: u32| times.own(rank as usize, call).ns();
+        ns(half.begun) + half.done().map_or(0.0, ns)
     };
     let mut sums: Sums<'_> = BTreeMap::new();
     for pair in pairs {
-        let events = all[pair.from.0];
-        let half = &events.halves[pair.from.1];
-        let place = &events.places[events.calls[half.begun].place];
+        let events = all[pair.from.0 as usize];
+        let half = &events.halves[pair.from.1 as usize];
+        let place = events.place_of(half.begun);
         let ns = end_ns(pair.from, pair.to.0) + end_ns(pair.to, pair.from.0);
-        let bytes = half.bytes.unwrap_or(0);
+        let bytes = half.bytes().unwrap_or(0);
         let sum = sums.entry(place).or_default();
         sum.0 = sum.0.saturating_add(bytes);
         sum.1.push(ns);
@@ -92,9 +90,9 @@ pub(super) fn sent(
 fn loads(events: &Events) -> Vec<u32> {
     let mut loads = vec![0_u32; events.calls.len()];
     for half in &events.halves {
-        loads[half.begun] += 1;
-        if let Some(done) = half.done.filter(|done| *done != half.begun) {
-            loads[done] += 1;
+        loads[half.begun as usize] += 1;
+        if let Some(done) = half.done().filter(|done| *done != half.begun) {
+            loads[done as usize] += 1;
         }
     }
     loads
@@ -104,32 +102,32 @@ fn count_in_a_row<'a>(events: &'a Events, sums: &mut BTreeMap<&'a CallPlace, u64
     /// What a call does, in the order in which one call does it.
     #[derive(PartialEq, Eq, PartialOrd, Ord)]
     enum Step {
-        Sends(usize, i32),
+        Sends(u32, i32),
         HearsOfOthers,
     }
-    let at = |call: usize| events.calls[call].begin;
+    let at = |call: u32| events.call(call).begin;
     let collectives = events.collectives.iter();
     let mut steps: Vec<_> = collectives
         .map(|one| (at(one.call), Step::HearsOfOthers))
         .collect();
     for half in &events.halves {
-        match (half.is_send, half.done) {
+        match (half.is_send, half.done()) {
             (true, _) => steps.push((
                 at(half.begun),
-                Step::Sends(events.calls[half.begun].place, half.peer),
+                Step::Sends(events.call(half.begun).place, half.peer),
             )),
             (false, Some(done)) => steps.push((at(done), Step::HearsOfOthers)),
             (false, None) => {}
         }
     }
     steps.sort();
-    let mut since: BTreeSet<(usize, i32)> = BTreeSet::new();
+    let mut since: BTreeSet<(u32, i32)> = BTreeSet::new();
     for (_, step) in steps {
         match step {
             Step::HearsOfOthers => since.clear(),
             Step::Sends(place, to) => {
                 if !since.insert((place, to)) {
-                    *sums.entry(&events.places[place]).or_default() += 1;
+                    *sums.entry(&events.places[place as usize]).or_default() += 1;
                 }
             }
         }

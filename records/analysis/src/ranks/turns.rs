@@ -5,8 +5,8 @@
 //! compared with calls from the same place that begin while none is. When a call begins does not
 //! depend on how long it takes, so that without turns both would take as long.
 
-use super::events::Events;
-use super::own_time::{OwnTime, median};
+use super::own_time::{CallTimes, OwnTime, median};
+use fathomp_types::Ticks;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,48 +54,38 @@ pub struct LockedCalls {
     pub waited_ns: u64,
 }
 
-/// A thread's wait for a lock: its number, begin and end, in nanoseconds of its host's clock.
-pub(super) type LockWait = (usize, f64, f64);
-
 /// Such waits by rank, the dearest first.
-pub(super) fn locked(
-    all: &[&Events],
-    numbers: &[u32],
-    own: &[Vec<OwnTime>],
-    waits: &[Vec<LockWait>],
-) -> Vec<LockedCalls> {
-    let ranks = all.iter().zip(numbers).zip(own.iter().zip(waits));
+pub(super) fn locked(times: &CallTimes<'_>, numbers: &[u32]) -> Vec<LockedCalls> {
+    let ranks = numbers.iter().enumerate();
     let mut found: Vec<LockedCalls> = ranks
-        .filter_map(|((events, number), (own, waits))| locked_of_rank(events, *number, own, waits))
+        .filter_map(|(rank, number)| locked_of_rank(times, rank, *number))
         .collect();
     found.sort_by_key(|one| Reverse(one.waited_ns));
     found
 }
 
-fn locked_of_rank(
-    events: &Events,
-    number: u32,
-    own: &[OwnTime],
-    waits: &[LockWait],
-) -> Option<LockedCalls> {
+fn locked_of_rank(times: &CallTimes<'_>, rank: usize, number: u32) -> Option<LockedCalls> {
+    let events = times.events[rank];
+    if events.lock_waits.is_empty() {
+        return None;
+    }
+    let ns = |at: Ticks| times.own_ns(rank, at);
     // By thread, its calls in order, each with its place.
-    let mut calls: BTreeMap<usize, Vec<(f64, f64, usize)>> = BTreeMap::new();
-    for (call, times) in events.calls.iter().zip(own) {
+    let mut calls: BTreeMap<u32, Vec<(f64, f64, u32)>> = BTreeMap::new();
+    for call in &events.calls {
         let of_thread = calls.entry(call.thread).or_default();
-        of_thread.push((times.called, times.end, call.place));
+        of_thread.push((ns(call.begin), ns(call.end), call.place));
     }
-    for of_thread in calls.values_mut() {
-        of_thread.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
-    let mut by_place: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut by_place: BTreeMap<u32, f64> = BTreeMap::new();
     let (mut threads, mut count, mut waited) = (BTreeSet::new(), 0, 0.0);
-    for (thread, begin, end) in waits {
+    for (thread, begin, end) in &events.lock_waits {
+        let (begin, end) = (ns(*begin), ns(*end));
         let mut inside = 0.0;
         for (_, of_other) in calls.iter().filter(|(other, _)| *other != thread) {
-            let first = of_other.partition_point(|one| one.0 < *begin);
+            let first = of_other.partition_point(|one| one.0 < begin);
             let here = of_other[first.saturating_sub(1)..].iter();
-            for one in here.take_while(|one| one.0 < *end) {
-                let ns = (one.1.min(*end) - one.0.max(*begin)).max(0.0);
+            for one in here.take_while(|one| one.0 < end) {
+                let ns = (one.1.min(end) - one.0.max(begin)).max(0.0);
                 *by_place.entry(one.2).or_default() += ns;
                 inside += ns;
             }
@@ -109,7 +99,7 @@ fn locked_of_rank(
     let (place, _) = by_place.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     (count > 0).then(|| LockedCalls {
         rank: number,
-        place: events.places[place].to_string(),
+        place: events.places[place as usize].to_string(),
         threads: threads.len() as u32,
         count,
         waited_ns: waited as u64,
@@ -117,10 +107,10 @@ fn locked_of_rank(
 }
 
 /// Where such calls take longer than alone, the dearest first.
-pub(super) fn turns(all: &[&Events], numbers: &[u32], own: &[Vec<OwnTime>]) -> Vec<Turns> {
-    let ranks = all.iter().zip(numbers).zip(own);
+pub(super) fn turns(times: &CallTimes<'_>, numbers: &[u32]) -> Vec<Turns> {
+    let ranks = numbers.iter().enumerate();
     let mut found: Vec<Turns> = ranks
-        .flat_map(|((events, number), own)| of_rank(events, *number, own))
+        .flat_map(|(rank, number)| of_rank(times, rank, *number))
         .filter(|one| one.together_ns > one.alone_ns)
         .collect();
     found.sort_by_key(|one| Reverse(one.lost_ns() as u64));
@@ -132,21 +122,20 @@ pub(super) fn turns(all: &[&Events], numbers: &[u32], own: &[Vec<OwnTime>]) -> V
 struct Sum {
     together: Vec<f64>,
     alone: Vec<f64>,
-    threads: BTreeSet<usize>,
+    threads: BTreeSet<u32>,
 }
 
-fn of_rank(events: &Events, number: u32, own: &[OwnTime]) -> Vec<Turns> {
+fn of_rank(times: &CallTimes<'_>, rank: usize, number: u32) -> Vec<Turns> {
+    let events = times.events[rank];
     let first = events.calls.first().map(|call| call.thread);
     if events.calls.iter().all(|call| Some(call.thread) == first) {
         return Vec::new();
     }
-    let mut order: Vec<usize> = (0..events.calls.len()).collect();
-    order.sort_by(|a, b| own[*a].called.total_cmp(&own[*b].called));
     // The last call of each thread that began before.
-    let mut last: BTreeMap<usize, OwnTime> = BTreeMap::new();
-    let mut sums: BTreeMap<usize, Sum> = BTreeMap::new();
-    for at in order {
-        let (call, times) = (&events.calls[at], own[at]);
+    let mut last: BTreeMap<u32, OwnTime> = BTreeMap::new();
+    let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+    for (at, call) in (0..).zip(&events.calls) {
+        let times = times.own(rank, at);
         let mut others = last.iter().filter(|(thread, _)| **thread != call.thread);
         let is_together =
             others.any(|(_, other)| other.begin <= times.called && times.called < other.end);
@@ -163,7 +152,7 @@ fn of_rank(events: &Events, number: u32, own: &[OwnTime]) -> Vec<Turns> {
     compared
         .map(|(place, mut sum)| Turns {
             rank: number,
-            place: events.places[place].to_string(),
+            place: events.places[place as usize].to_string(),
             threads: sum.threads.len() as u32,
             count: sum.together.len() as u64,
             together_ns: median(&mut sum.together),

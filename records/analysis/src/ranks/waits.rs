@@ -5,13 +5,14 @@
 //! reduce, wait at barrier or NxN.
 
 use super::clocks::{Bounds, HostClock, Shift};
-use super::events::{Call, CallPlace, Events, Pattern};
+use super::events::{CallPlace, Events, Pattern};
 use super::meetings::{Meeting, meetings};
 use super::messages::{Pair, pairs};
-use super::own_time::{OwnTime, Spans, in_order, overlap};
+use super::own_time::{CallTimes, nanos_per_tick, own_ns};
+use super::reasons::Reason;
 use super::sent::{self, SentMessages};
 use super::summary::RankSummary;
-use super::turns::{self, LockWait, LockedCalls, Turns};
+use super::turns::{self, LockedCalls, Turns};
 use fathomp_types::Ticks;
 use fathomp_types::mpi::WORLD;
 use serde::Serialize;
@@ -127,9 +128,7 @@ pub(super) fn waits(all: &[RankSummary]) -> Result<Waits, String> {
     let (shifts, clocks) = align(all, &events, &meetings, &pairs);
     let mut work = Work {
         all,
-        events: &events,
-        shifts: &shifts,
-        dearest: vec![HashMap::new(); all.len()],
+        times: CallTimes::new(all, events, shifts),
         for_rank: vec![BTreeMap::new(); all.len()],
         last: vec![0; all.len()],
         meetings: 0,
@@ -142,84 +141,57 @@ pub(super) fn waits(all: &[RankSummary]) -> Result<Waits, String> {
     for pair in &pairs {
         work.message(*pair);
     }
-    let own = work.own_times();
-    let of_rank = |calls: &Vec<OwnTime>| in_order(calls.iter().map(|one| one.aligned));
-    let busy: Vec<Spans> = own.iter().map(of_rank).collect();
-    let sent = sent::sent(&events, &pairs, &own, &work.in_mpi());
-    let turns = turns::turns(&events, &numbers, &own);
-    let locked = turns::locked(&events, &numbers, &own, &work.lock_waits());
-    let mut waits = work.close(&numbers, &busy);
+    let sent = sent::sent(&work.times, &pairs);
+    let turns = turns::turns(&work.times, &numbers);
+    let locked = turns::locked(&work.times, &numbers);
+    let mut waits = work.close(&numbers);
     (waits.sent, waits.turns, waits.locked) = (sent, turns, locked);
-    waits.shifts = shifts;
     waits.clocks = clocks;
     Ok(waits)
 }
 
-/// Why a rank waits in a call, and for whom: the dearest reason of each call counts.
-#[derive(Clone, Copy, Debug)]
-struct Reason {
-    kind: WaitKind,
-    for_rank: usize,
-    /// What that does meanwhile: index of its call.
-    call: usize,
-    ns: f64,
-}
-
-/// What one rank waits for another, and the part in which that is busy with messages.
+/// What one rank waits for another in calls from one place.
 #[derive(Clone, Copy, Debug, Default)]
 struct PairSum {
+    count: u64,
     ns: f64,
+    /// Of that, time in which the other rank is busy with messages.
     busy: f64,
 }
 
+/// Waits of one kind between two ranks: the kind, and of the one that waits and of the other their
+/// index and that of the place.
+type PairKey = (WaitKind, (u32, u32), (u32, u32));
+
 struct Work<'a> {
     all: &'a [RankSummary],
-    events: &'a [&'a Events],
-    shifts: &'a [Option<Shift>],
-    /// By rank and call.
-    dearest: Vec<HashMap<usize, Reason>>,
+    times: CallTimes<'a>,
     /// For each rank, what others wait for it in calls that need all, by place.
-    for_rank: Vec<BTreeMap<CallPlace, f64>>,
+    for_rank: Vec<BTreeMap<u32, f64>>,
     last: Vec<u64>,
     meetings: u64,
-    messages: BTreeMap<(usize, usize), RankMessages>,
+    messages: BTreeMap<(u32, u32), RankMessages>,
     all_there: Vec<f64>,
 }
 
 impl Work<'_> {
-    fn call(&self, rank: usize, call: usize) -> &Call {
-        &self.events[rank].calls[call]
-    }
-
-    /// When a rank's call began and ended, on the first host's clock.
-    fn span(&self, rank: usize, call: usize) -> Option<(f64, f64)> {
-        let call = self.call(rank, call);
-        Some((self.at(rank, call.begin)?, self.at(rank, call.end)?))
-    }
-
-    fn at(&self, rank: usize, ticks: Ticks) -> Option<f64> {
-        // One counter stamps all ranks of a host: what differs is how each measured it.
-        Some(self.shifts[rank]?.apply(own_ns(self.all, rank, ticks)))
-    }
-
     /// A rank waits for another until a time. What clocks may be wrong by is no wait.
-    fn waits(&mut self, rank: usize, call: usize, until: f64, mut reason: Reason) -> f64 {
-        let Some((begin, end)) = self.span(rank, call) else {
+    fn waits(&mut self, rank: u32, call: u32, until: f64, mut reason: Reason) -> f64 {
+        let rank = rank as usize;
+        let Some((begin, end)) = self.times.span(rank, call) else {
             return 0.0;
         };
-        let error = |rank: usize| self.shifts[rank].map_or(0.0, |shift| shift.error);
-        let unsure = match self.all[rank].row.host == self.all[reason.for_rank].row.host {
+        let other = reason.for_rank as usize;
+        let error = |rank: usize| self.times.shifts[rank].map_or(0.0, |shift| shift.error);
+        let unsure = match self.all[rank].row.host == self.all[other].row.host {
             true => 0.0,
-            false => error(rank) + error(reason.for_rank),
+            false => error(rank) + error(other),
         };
         reason.ns = until.min(end) - begin;
         if reason.ns <= unsure {
             return 0.0;
         }
-        let kept = self.dearest[rank].entry(call).or_insert(reason);
-        if reason.ns > kept.ns {
-            *kept = reason;
-        }
+        self.times.reasons[rank].add(call, reason);
         reason.ns
     }
 
@@ -227,7 +199,7 @@ impl Work<'_> {
         let spans: Option<Vec<(f64, f64)>> = meeting
             .stays
             .iter()
-            .map(|(rank, call)| self.span(*rank, *call))
+            .map(|(rank, call)| self.times.span(*rank as usize, *call))
             .collect();
         let Some(spans) = spans else {
             return;
@@ -246,17 +218,18 @@ impl Work<'_> {
         match (meeting.pattern, meeting.root) {
             (Pattern::All, _) => {
                 let (late, call) = meeting.stays[last];
+                let late = late as usize;
                 self.last[late] += 1;
                 self.meetings += 1;
                 if meeting.communicator == WORLD {
                     self.all_there.push(spans[last].0);
                 }
-                let place = self.place(late, call).clone();
+                let place = self.times.events[late].call(call).place;
                 for at in others(last) {
                     let (rank, call) = meeting.stays[at];
                     let reason = reason(WaitKind::LastRank, last);
                     let ns = self.waits(rank, call, spans[last].0, reason);
-                    *self.for_rank[late].entry(place.clone()).or_default() += ns;
+                    *self.for_rank[late].entry(place).or_default() += ns;
                 }
             }
             (Pattern::FromRoot, Some(root)) => {
@@ -274,15 +247,20 @@ impl Work<'_> {
     }
 
     fn message(&mut self, pair: Pair) {
-        let ((from, send), (to, receive)) = (pair.from, pair.to);
-        let (send, receive) = (
-            self.events[from].halves[send],
-            self.events[to].halves[receive],
-        );
-        let begun = self.span(from, send.begun).map(|span| span.0);
-        let ready = self.span(to, receive.begun).map(|span| span.0);
+        let half =
+            |(rank, half): (u32, u32)| self.times.events[rank as usize].halves[half as usize];
+        let (send, receive) = (half(pair.from), half(pair.to));
+        let (from, to) = (pair.from.0, pair.to.0);
+        let span = |rank: u32, call: u32| self.times.span(rank as usize, call);
+        let begun = span(from, send.begun).map(|span| span.0);
+        let ready = span(to, receive.begun).map(|span| span.0);
+        // A send that was over before anybody was ready did not wait for that.
+        let sent = send.done().filter(|done| {
+            let end = span(from, *done).map(|span| span.1);
+            ready.zip(end).is_some_and(|(ready, end)| ready <= end)
+        });
         let mut waited = 0.0;
-        if let (Some(begun), Some(done)) = (begun, receive.done) {
+        if let (Some(begun), Some(done)) = (begun, receive.done()) {
             waited += self.waits(
                 to,
                 done,
@@ -295,10 +273,7 @@ impl Work<'_> {
                 },
             );
         }
-        // A send that was over before anybody was ready did not wait for that.
-        if let (Some(ready), Some(done)) = (ready, send.done)
-            && self.span(from, done).is_some_and(|span| ready <= span.1)
-        {
+        if let (Some(ready), Some(done)) = (ready, sent) {
             waited += self.waits(
                 from,
                 done,
@@ -311,97 +286,60 @@ impl Work<'_> {
                 },
             );
         }
-        let numbers = (self.all[from].number(), self.all[to].number());
+        let number = |rank: u32| self.all[rank as usize].number();
+        let numbers = (number(from), number(to));
         let sum = self.messages.entry((from, to)).or_default();
         (sum.from, sum.to) = numbers;
         sum.count += 1;
-        sum.bytes = sum.bytes.saturating_add(send.bytes.unwrap_or(0));
+        sum.bytes = sum.bytes.saturating_add(send.bytes().unwrap_or(0));
         sum.waited_ns = sum.waited_ns.saturating_add(waited as u64);
     }
 
-    fn place(&self, rank: usize, call: usize) -> &CallPlace {
-        &self.events[rank].places[self.call(rank, call).place]
-    }
-
-    /// When each call of each rank began to do something other than to wait, and its end.
-    fn own_times(&self) -> Vec<Vec<OwnTime>> {
-        let own = |rank: usize, call: usize| {
-            let waited = self.dearest[rank].get(&call);
-            let waited_ns = waited.map_or(0.0, |reason| reason.ns);
-            let one = self.call(rank, call);
-            let [called, end] = [one.begin, one.end].map(|at| own_ns(self.all, rank, at));
-            let begin = (called + waited_ns).min(end);
-            let shift = self.shifts[rank].unwrap_or_default();
-            OwnTime {
-                called,
-                begin,
-                end,
-                aligned: (shift.apply(begin), shift.apply(end)),
+    /// The waits, added up by kind, pair of ranks and both places, in the order of these.
+    fn pair_sums(&self) -> Vec<(PairKey, PairSum)> {
+        let mut sums: HashMap<PairKey, PairSum> = HashMap::new();
+        for (rank, reasons) in self.times.reasons.iter().enumerate() {
+            for (call, reason) in reasons.iter() {
+                let here = (rank as u32, self.times.events[rank].call(call).place);
+                let other = reason.for_rank as usize;
+                let there = self.times.events[other].call(reason.call).place;
+                let key = (reason.kind, here, (reason.for_rank, there));
+                let busy = self.times.span(rank, call).map_or(0.0, |(begin, _)| {
+                    self.times.busy(other, begin, begin + reason.ns)
+                });
+                let sum = sums.entry(key).or_default();
+                sum.count += 1;
+                sum.ns += reason.ns;
+                sum.busy += busy;
             }
-        };
-        let ranks = self.events.iter().enumerate();
-        ranks
-            .map(|(rank, events)| {
-                (0..events.calls.len())
-                    .map(|call| own(rank, call))
-                    .collect()
-            })
-            .collect()
+        }
+        let mut sums: Vec<(PairKey, PairSum)> = sums.into_iter().collect();
+        sums.sort_by_key(|(key, _)| *key);
+        sums
     }
 
-    /// For each rank, what its threads wait for locks.
-    fn lock_waits(&self) -> Vec<Vec<LockWait>> {
-        let of_rank = |(rank, events): (usize, &&Events)| {
-            let waits = events.lock_waits.iter();
-            let ns = |at: Ticks| own_ns(self.all, rank, at);
-            waits
-                .map(|(thread, begin, end)| (*thread, ns(*begin), ns(*end)))
-                .collect()
-        };
-        self.events.iter().enumerate().map(of_rank).collect()
-    }
-
-    /// For each rank, when it is in calls of MPI, on the first host's clock, in order.
-    fn in_mpi(&self) -> Vec<Spans> {
-        let ranks = self.events.iter().enumerate();
-        ranks
-            .map(|(rank, events)| {
-                let calls = 0..events.calls.len();
-                in_order(calls.filter_map(|call| self.span(rank, call)))
-            })
-            .collect()
-    }
-
-    /// How long the rank that is waited for is itself busy with messages meanwhile.
-    fn busy_meanwhile(&self, rank: usize, call: usize, reason: &Reason, busy: &[Spans]) -> f64 {
-        let Some((begin, _)) = self.span(rank, call) else {
-            return 0.0;
-        };
-        overlap(&busy[reason.for_rank], begin, begin + reason.ns)
-    }
-
-    fn close(mut self, numbers: &[u32], busy: &[Spans]) -> Waits {
+    fn close(mut self, numbers: &[u32]) -> Waits {
         let mut waits = Waits {
             waited_ns: vec![0.0; numbers.len()],
             last: std::mem::take(&mut self.last),
             ..Waits::default()
         };
-        // By kind and both places: count, time, and time by pair of ranks.
+        // By kind and names of both places: count, time, and sums by pair of ranks.
         type Sum = (u64, f64, BTreeMap<(usize, usize), PairSum>);
         let mut sums: BTreeMap<(WaitKind, &CallPlace, &CallPlace), Sum> = BTreeMap::new();
-        for (rank, calls) in self.dearest.iter().enumerate() {
-            for (call, reason) in calls {
-                let here = self.place(rank, *call);
-                let there = self.place(reason.for_rank, reason.call);
-                waits.waited_ns[rank] += reason.ns;
-                *waits.places.entry(here.clone()).or_default() += reason.ns;
-                let sum = sums.entry((reason.kind, here, there)).or_default();
-                sum.0 += 1;
-                sum.1 += reason.ns;
-                let pair = sum.2.entry((rank, reason.for_rank)).or_default();
-                pair.ns += reason.ns;
-                pair.busy += self.busy_meanwhile(rank, *call, reason, busy);
-            }
+        let place =
+            |(rank, place): (u32, u32)| &self.times.events[rank as usize].places[place as usize];
+        for ((kind, here, there), pair) in self.pair_sums() {
+            let (rank, for_rank) = (here.0 as usize, there.0 as usize);
+            waits.waited_ns[rank] += pair.ns;
+            *waits.places.entry(place(here).clone()).or_default() += pair.ns;
+            let sum = sums.entry((kind, place(here), place(there))).or_default();
+            sum.0 += pair.count;
+            sum.1 += pair.ns;
+            // Several places may have one name.
+            let of_pair = sum.2.entry((rank, for_rank)).or_default();
+            of_pair.ns += pair.ns;
+            of_pair.busy += pair.busy;
         }
         for ((kind, here, there), (count, ns, by_pair)) in sums {
             let left = by_pair
@@ -432,6 +370,7 @@ impl Work<'_> {
         waits.messages = self.messages.into_values().collect();
         waits.all_there = self.all_there;
         waits.all_there.sort_by(f64::total_cmp);
+        waits.shifts = self.times.shifts;
         waits
     }
 
@@ -455,7 +394,7 @@ impl Work<'_> {
             of: self.meetings,
             waited_ns: waited.round() as u64,
             sure_ns: (waited - self.taken(late)).max(0.0).round() as u64,
-            place: place.to_string(),
+            place: self.times.events[late].places[*place as usize].to_string(),
         })
     }
 }
@@ -469,17 +408,6 @@ impl std::fmt::Display for CallPlace {
     }
 }
 
-/// A time by the clock of the rank's host, as the host's first rank measured that.
-pub(super) fn own_ns(all: &[RankSummary], rank: usize, ticks: Ticks) -> f64 {
-    ticks.0 as f64 * nanos_per_tick(all, &all[rank].row.host)
-}
-
-/// The length of a host's ticks, as its first rank measured it.
-fn nanos_per_tick(all: &[RankSummary], host: &str) -> f64 {
-    let first = all.iter().find(|one| one.row.host == host);
-    first.map_or(1.0, |one| one.nanos_per_tick)
-}
-
 /// Brings the clocks of all hosts to that of the first rank's.
 fn align(
     all: &[RankSummary],
@@ -487,10 +415,10 @@ fn align(
     meetings: &[Meeting],
     pairs: &[Pair],
 ) -> (Vec<Option<Shift>>, Vec<HostClock>) {
-    let host = |rank: usize| all[rank].row.host.as_str();
+    let host = |rank: u32| all[rank as usize].row.host.as_str();
     let first = all.first().map_or("", |one| one.row.host.as_str());
     let mut bounds: BTreeMap<&str, Bounds> = BTreeMap::new();
-    for rank in 0..all.len() {
+    for rank in 0..all.len() as u32 {
         if host(rank) != first {
             bounds.entry(host(rank)).or_default();
         }
@@ -498,11 +426,11 @@ fn align(
     if bounds.is_empty() {
         return (vec![Some(Shift::default()); all.len()], Vec::new());
     }
-    let begin = |rank: usize, call: usize| own_ns(all, rank, events[rank].calls[call].begin);
-    let end = |rank: usize, call: usize| own_ns(all, rank, events[rank].calls[call].end);
+    let ns = |rank: u32, at: Ticks| own_ns(all, rank as usize, at);
+    let call = |(rank, call): (u32, u32)| events[rank as usize].call(call);
     // What one rank began, another saw before it was through.
-    let mut before = |a: (usize, usize), b: (usize, usize)| {
-        let (sent, seen) = (begin(a.0, a.1), end(b.0, b.1));
+    let mut before = |a: (u32, u32), b: (u32, u32)| {
+        let (sent, seen) = (ns(a.0, call(a).begin), ns(b.0, call(b).end));
         if host(a.0) == first
             && let Some(bounds) = bounds.get_mut(host(b.0))
         {
@@ -524,11 +452,9 @@ fn align(
         }
     }
     for pair in pairs {
-        let (send, receive) = (
-            &events[pair.from.0].halves[pair.from.1],
-            &events[pair.to.0].halves[pair.to.1],
-        );
-        if let Some(done) = receive.done {
+        let half = |(rank, half): (u32, u32)| &events[rank as usize].halves[half as usize];
+        let (send, receive) = (half(pair.from), half(pair.to));
+        if let Some(done) = receive.done() {
             before((pair.from.0, send.begun), (pair.to.0, done));
         }
     }
@@ -541,9 +467,9 @@ fn align(
         error_ns: shift.map(|shift| shift.error),
         shift: shift.map(|shift| (shift, nanos_per_tick(all, host))),
     });
-    let of = |rank: usize| match host(rank) == first {
+    let of = |rank: u32| match host(rank) == first {
         true => Some(Shift::default()),
         false => shifts.get(host(rank)).copied().flatten(),
     };
-    ((0..all.len()).map(of).collect(), clocks.collect())
+    ((0..all.len() as u32).map(of).collect(), clocks.collect())
 }

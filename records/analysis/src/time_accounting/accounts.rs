@@ -40,11 +40,56 @@ impl<'a> TimeAccount<'a> {
             .records
             .iter()
             .filter_map(|record| match record {
-                Record::Counters(reading) => Some(reading),
+                Record::Counters(reading) => Some(&**reading),
                 _ => None,
             })
             .collect();
         readings.sort_by_key(|reading| (reading.at, reading.since));
         readings
+    }
+}
+
+/// Where a thread spends time: an index into the account's parts, or none outside regions.
+pub(crate) type Place = Option<usize>;
+
+/// A value for each place of a thread.
+pub(crate) struct ByPlace<T> {
+    outside: T,
+    /// The thread's first part.
+    first: usize,
+    inside: Vec<T>,
+}
+
+impl<T: Clone + Default> ByPlace<T> {
+    /// Default values for all places of a thread.
+    pub(crate) fn new(account: &TimeAccount<'_>, thread: usize) -> Self {
+        let parts = account.by_thread[thread].clone();
+        Self {
+            outside: T::default(),
+            first: parts.start,
+            inside: vec![T::default(); parts.len()],
+        }
+    }
+
+    /// The value of a place, which is one of the thread's.
+    pub(crate) fn of(&self, place: Place) -> &T {
+        match place {
+            Some(part) => &self.inside[part - self.first],
+            None => &self.outside,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn of_mut(&mut self, place: Place) -> &mut T {
+        match place {
+            Some(part) => &mut self.inside[part - self.first],
+            None => &mut self.outside,
+        }
+    }
+
+    /// All places.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + use<T> {
+        let parts = self.first..self.first + self.inside.len();
+        std::iter::once(None).chain(parts.map(Some))
     }
 }

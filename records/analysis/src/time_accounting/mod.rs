@@ -14,7 +14,7 @@ mod states;
 mod teams;
 mod wakeup_delay;
 
-pub(crate) use accounts::TimeAccount;
+pub(crate) use accounts::{ByPlace, TimeAccount};
 pub(crate) use parts::Part;
 pub(crate) use states::total;
 pub(crate) use teams::{Team, times as member_times};

@@ -16,12 +16,11 @@
 //! `d` was not in `a` is spread evenly over the time that the thread was not asleep in
 //! the runtime.
 
-use super::accounts::TimeAccount;
+use super::accounts::{ByPlace, Place, TimeAccount};
 use super::pieces::{self, Piece};
 use fathomp_trace::record::CounterReading;
 use fathomp_trace::state::{PerState, State};
 use fathomp_types::Ticks;
-use std::collections::HashMap;
 
 /// Time off the processor below this part of a reading is not told from the
 /// reading's own error,
@@ -29,17 +28,17 @@ const LEAST_PART: f64 = 0.01;
 /// nor is less than this: what entering and leaving the kernel takes.
 const LEAST_NS: f64 = 5_000.0;
 
-/// Where time is taken: an index into the account's parts, or none outside regions.
-type Place = Option<usize>;
-
 /// Takes the time that threads had no processor out of their application code.
 pub(super) fn charge(account: &mut TimeAccount<'_>) {
     // On nodes, waiting for pages and messages is no wait of the runtime's that
     // is told, so that nothing tells it from sleep of the program's own.
     let blocked_known = account.process.cluster == 0;
     for thread in 0..account.lives.len() {
-        let off = off_processor(account, thread, blocked_known);
-        for (place, taken) in off {
+        let Some(off) = off_processor(account, thread, blocked_known) else {
+            continue;
+        };
+        for place in off.places() {
+            let taken = off.of(place);
             let states = match place {
                 Some(part) => &mut account.parts[part].states,
                 None => &mut account.gaps[thread].states,
@@ -90,13 +89,12 @@ struct Taken {
     woken: PerState<f64>,
 }
 
-/// What is taken, by place.
+/// What is taken, by place, if anything is.
 fn off_processor(
     account: &TimeAccount<'_>,
     thread: usize,
     blocked_known: bool,
-) -> HashMap<Place, Taken> {
-    let mut result = HashMap::new();
+) -> Option<ByPlace<Taken>> {
     let nanos_per_tick = account.process.clock.nanos_per_tick;
     let mut early_ns = 0.0;
     let readings: Vec<(&CounterReading, Off)> = account
@@ -105,14 +103,14 @@ fn off_processor(
         .filter_map(|reading| Some((reading, off(reading, nanos_per_tick, &mut early_ns)?)))
         .collect();
     if readings.is_empty() {
-        return result;
+        return None;
     }
+    let mut result = ByPlace::<Taken>::new(account, thread);
     let cut = pieces::cut(account, thread);
     let pieces = pieces::with_waits(account, thread, &cut);
     for piece in &pieces {
         if piece.state == Some(State::Communication) {
-            let place: &mut Taken = result.entry(piece.part).or_default();
-            place.told += piece.length().0 as f64;
+            result.of_mut(piece.part).told += piece.length().0 as f64;
         }
     }
     let merged: Vec<usize> = account.by_thread[thread]
@@ -140,7 +138,7 @@ fn off_processor(
         let blocked = if blocked_known { off.blocked } else { 0.0 };
         time.charge(&off, blocked, &mut result);
     }
-    result
+    Some(result)
 }
 
 /// What `reading` says of time off the processor; none if there was none.
@@ -222,7 +220,7 @@ impl Divided {
     }
 
     /// Charges what `off` says.
-    fn charge(&self, off: &Off, blocked: f64, result: &mut HashMap<Place, Taken>) {
+    fn charge(&self, off: &Off, blocked: f64, result: &mut ByPlace<Taken>) {
         let sum = |parts: &[(Place, f64)]| -> f64 { parts.iter().map(|(_, ticks)| ticks).sum() };
         let (computing, overhead) = (sum(&self.computing), sum(&self.overhead));
         let awake = computing + overhead + (self.waiting - off.asleep).max(0.0);
@@ -233,16 +231,16 @@ impl Divided {
         let waits: f64 = self.waits.iter().map(|(_, _, ticks)| ticks).sum();
         let woken = (share(overhead) + off.woken - late).clamp(0.0, waits);
         for (place, state, ticks) in &self.waits {
-            result.entry(*place).or_default().woken[*state] += woken * ticks / waits.max(1.0);
+            result.of_mut(*place).woken[*state] += woken * ticks / waits.max(1.0);
         }
         for (place, ticks) in &self.computing {
             let part = ticks / computing.max(1.0);
-            let taken = result.entry(*place).or_default();
+            let taken = result.of_mut(*place);
             taken.blocked += blocked * part;
             taken.ready += ready * part;
         }
         for (place, ticks) in &self.overhead {
-            result.entry(*place).or_default().late += late * ticks / overhead.max(1.0);
+            result.of_mut(*place).late += late * ticks / overhead.max(1.0);
         }
     }
 }

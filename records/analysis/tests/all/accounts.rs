@@ -98,7 +98,7 @@ fn time_without_a_processor_while_pages_were_fetched_is_not_taken_out_of_computi
     script.region(0x10, &[work]);
     let mut recording = script.build();
     let thread = &mut recording.processes[0].threads[0];
-    thread.records.push(Record::Counters(CounterReading {
+    thread.records.push(Record::from(CounterReading {
         since: thread.begin,
         at: thread.end,
         site: SiteId::SERIAL,

@@ -53,7 +53,7 @@ type Fields = (u32, u64, u64, u32, u32, u32, u64, u64, u64);
 
 fn part(fields: Fields) -> Record {
     let (site, instance, parent, thread_num, team_size, level, fork, begin, end) = fields;
-    Record::Instance(Instance {
+    Record::from(Instance {
         site: SiteId(site),
         instance: InstanceId(instance),
         parent: InstanceId(parent),
@@ -257,7 +257,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             let (site, instance, parent, thread_num, team_size) = ids;
             let (level, merged, fork, begin, end, busy) = times;
             let (states, chunks, iterations) = sums;
-            Record::Instance(Instance {
+            Record::from(Instance {
                 site: SiteId(site),
                 instance: InstanceId(instance),
                 parent: InstanceId(parent),
@@ -313,7 +313,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         })
     });
     let counters = (tick(), tick(), 0..6_u32, any::<u64>()).prop_map(|(since, at, site, n)| {
-        Record::Counters(CounterReading {
+        Record::from(CounterReading {
             since,
             at,
             site: SiteId(site),

@@ -12,7 +12,7 @@ fn phase(of: &Instance, length: u64, fetch_faults: u64) -> Record {
     dsm[DsmCount::FetchFaults] = fetch_faults;
     dsm[DsmCount::FaultTicks] = 30;
     dsm[DsmCount::Barriers] = 1;
-    Record::Phase(Phase {
+    Record::from(Phase {
         site: of.site,
         instance: of.instance,
         begin: of.begin,
@@ -30,7 +30,7 @@ fn recorded(phases: &[[usize; 2]]) -> (Analysis, String) {
     let executions = |thread: usize, process: &fathomp_trace::model::Process| -> Vec<Instance> {
         let records = process.threads[thread].records.iter();
         let all = records.filter_map(|record| match record {
-            Record::Instance(instance) => Some(instance.clone()),
+            Record::Instance(instance) => Some(Instance::clone(instance)),
             _ => None,
         });
         let all: Vec<Instance> = all.collect();

@@ -70,7 +70,7 @@ fn without_processor(mut recording: Recording, ns: u64) -> Recording {
     let (since, at) = (process.begin, Ticks(process.begin.0 + 10 * STEP));
     process.threads[0]
         .records
-        .push(Record::Counters(CounterReading {
+        .push(Record::from(CounterReading {
             since,
             at,
             site: SiteId::SERIAL,

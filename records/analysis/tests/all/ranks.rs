@@ -51,7 +51,7 @@ fn rank_by_step(works_ns: impl Fn(u64) -> u64) -> Recording {
     // What the recorder adds up of the same calls.
     let mut states = PerState::default();
     states[State::Communication] = Ticks((0..10).map(|step| STEP - works_ns(step)).sum());
-    thread.records.push(Record::Instance(Instance {
+    thread.records.push(Record::from(Instance {
         site: SiteId(0),
         instance: InstanceId(0),
         merged: 1,

@@ -89,11 +89,11 @@ impl Sums {
         let mut records = BTreeMap::<_, Vec<_>>::new();
         for (key, instance) in std::mem::take(&mut self.instances) {
             let of_thread = records.entry(key.thread).or_default();
-            of_thread.push(Record::Instance(instance));
+            of_thread.push(Record::from(instance));
         }
         for (thread, reading) in std::mem::take(&mut self.readings) {
             let of_thread = records.entry(thread).or_default();
-            of_thread.push(Record::Counters(reading));
+            of_thread.push(Record::from(reading));
         }
         records
     }

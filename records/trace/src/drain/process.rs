@@ -498,7 +498,7 @@ impl Stream {
                 }
                 let mut raw = Vec::new();
                 wire::write_instance(&mut raw, instance);
-                let record = Record::Instance(instance.clone());
+                let record = Record::from(instance.clone());
                 self.sort(thread.id, &record, &raw, budget, &mut words);
             }
             if !words.is_empty() {

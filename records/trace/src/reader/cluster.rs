@@ -125,7 +125,7 @@ mod tests {
 
     fn process(cluster: u32, node: u16, calls: &[u64]) -> Process {
         let executed = (0..calls.len() as u32).map(|site| {
-            Record::Instance(Instance {
+            Record::from(Instance {
                 site: SiteId(site),
                 ..Instance::default()
             })

@@ -158,7 +158,7 @@ impl Parser {
     fn add_records(&mut self, thread: ThreadId, payload: &[u8]) {
         let words: Vec<u64> = stream::words(payload).collect();
         let mut rest = &words[..];
-        let mut records = Vec::new();
+        let mut records = std::mem::take(&mut self.threads.entry(thread).or_default().records);
         while !rest.is_empty() {
             let Ok((entry, length)) = wire::read(rest) else {
                 self.damage.malformed += 1;
@@ -189,11 +189,7 @@ impl Parser {
                 }
             }
         }
-        self.threads
-            .entry(thread)
-            .or_default()
-            .records
-            .append(&mut records);
+        self.threads.entry(thread).or_default().records = records;
     }
 
     /// Whether the drainer completed the stream.

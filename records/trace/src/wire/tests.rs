@@ -75,7 +75,7 @@ fn other() -> impl Strategy<Value = Record> {
                 end,
                 longest: Ticks(0),
             });
-            let reading = Record::Counters(CounterReading {
+            let reading = Record::from(CounterReading {
                 since: Ticks(begin),
                 at: end,
                 site,
@@ -90,7 +90,7 @@ fn other() -> impl Strategy<Value = Record> {
             });
             let mut dsm = DsmCounts::default();
             dsm.0[number as usize % DsmCount::COUNT] = number;
-            let phase = Record::Phase(Phase {
+            let phase = Record::from(Phase {
                 site,
                 instance: InstanceId(number),
                 begin: Ticks(begin),
@@ -131,7 +131,7 @@ fn other() -> impl Strategy<Value = Record> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    prop_oneof![instance().prop_map(Record::Instance), other()]
+    prop_oneof![instance().prop_map(Record::from), other()]
 }
 
 proptest! {

@@ -92,7 +92,7 @@ pub(crate) fn executions(recording: &Recording, site: SiteId) -> Vec<Instance> {
     });
     records
         .filter_map(|record| match record {
-            Record::Instance(instance) if instance.site == site => Some(instance.clone()),
+            Record::Instance(instance) if instance.site == site => Some(Instance::clone(instance)),
             _ => None,
         })
         .collect()

@@ -201,7 +201,7 @@ pub(super) fn program_name(process: &Process) -> String {
 
 fn instances(thread: &Thread) -> impl Iterator<Item = &Instance> {
     thread.records.iter().filter_map(|record| match record {
-        Record::Instance(one) if one.site != SiteId::SERIAL => Some(one),
+        Record::Instance(one) if one.site != SiteId::SERIAL => Some(&**one),
         _ => None,
     })
 }
