@@ -335,6 +335,10 @@ pub enum TransferKind {
     SendDone = 2,
     /// A receive that another call began is over.
     ReceiveDone = 3,
+    /// It begins a nonblocking collective operation, of which [`Transfer::peer`] is the root.
+    CollectivePosted = 4,
+    /// A nonblocking collective operation that another call began is over.
+    CollectiveDone = 5,
 }
 
 impl TransferKind {
@@ -346,6 +350,8 @@ impl TransferKind {
             1 => Some(Self::ReceivePosted),
             2 => Some(Self::SendDone),
             3 => Some(Self::ReceiveDone),
+            4 => Some(Self::CollectivePosted),
+            5 => Some(Self::CollectiveDone),
             _ => None,
         }
     }

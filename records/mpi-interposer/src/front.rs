@@ -58,7 +58,7 @@ impl Front {
         };
         // SAFETY: as above.
         let mut messages =
-            unsafe { Messages::begin(self.role, &mut arguments, call.bytes(), &call) };
+            unsafe { Messages::begin(self.role, self.layout, &mut arguments, &call) };
         if let Some(messages) = &mut messages {
             // SAFETY: as above; it stays here until the function is back.
             unsafe { messages.ask_for_status(&mut arguments) };

@@ -82,16 +82,14 @@ const KNOWN: &[(&[&str], Layout)] = &[
     (&["Sendrecv", "Isendrecv"], to_peer(1, 2, 3, 10)),
     (&["Sendrecv_replace"], to_peer(1, 2, 3, 7)),
     (
-        &["Barrier"],
+        &["Barrier", "Ibarrier"],
         Layout {
             communicator: Some(0),
             ..NOTHING
         },
     ),
-    (&["Bcast"], rooted(to_all(1, 2, 4), 3)),
-    (&["Ibcast"], to_all(1, 2, 4)),
-    (&["Reduce"], rooted(to_all(2, 3, 6), 5)),
-    (&["Ireduce"], to_all(2, 3, 6)),
+    (&["Bcast", "Ibcast"], rooted(to_all(1, 2, 4), 3)),
+    (&["Reduce", "Ireduce"], rooted(to_all(2, 3, 6), 5)),
     (
         &[
             "Allreduce",
@@ -106,7 +104,7 @@ const KNOWN: &[(&[&str], Layout)] = &[
         to_all(2, 3, 5),
     ),
     (
-        &["Reduce_scatter"],
+        &["Reduce_scatter", "Ireduce_scatter"],
         Layout {
             communicator: Some(5),
             ..NOTHING
@@ -118,20 +116,16 @@ const KNOWN: &[(&[&str], Layout)] = &[
     ),
     (&["Allgatherv", "Iallgatherv"], in_place(0, 1, 2, 7)),
     (
-        &["Alltoallv", "Alltoallw"],
+        &["Alltoallv", "Alltoallw", "Ialltoallv", "Ialltoallw"],
         Layout {
             communicator: Some(8),
             ..NOTHING
         },
     ),
-    (&["Gather"], rooted(in_place(0, 1, 2, 7), 6)),
-    (&["Igather"], in_place(0, 1, 2, 7)),
-    (&["Gatherv"], rooted(in_place(0, 1, 2, 8), 7)),
-    (&["Igatherv"], in_place(0, 1, 2, 8)),
-    (&["Scatter"], rooted(in_place(3, 4, 5, 7), 6)),
-    (&["Iscatter"], in_place(3, 4, 5, 7)),
-    (&["Scatterv"], rooted(in_place(4, 5, 6, 8), 7)),
-    (&["Iscatterv"], in_place(4, 5, 6, 8)),
+    (&["Gather", "Igather"], rooted(in_place(0, 1, 2, 7), 6)),
+    (&["Gatherv", "Igatherv"], rooted(in_place(0, 1, 2, 8), 7)),
+    (&["Scatter", "Iscatter"], rooted(in_place(3, 4, 5, 7), 6)),
+    (&["Scatterv", "Iscatterv"], rooted(in_place(4, 5, 6, 8), 7)),
     (
         &[
             "Neighbor_allgather",
@@ -206,6 +200,9 @@ pub(crate) enum Role {
         /// The status.
         status: u8,
     },
+    /// Begins a collective operation: its layout says on which communicator, and the request is the
+    /// argument behind that.
+    BeginCollective,
     /// Starts the persistent request 0.
     Start,
     /// Starts persistent requests: how many, and where.
@@ -330,6 +327,26 @@ const ROLES: &[(&[&str], Role)] = &[
     (&["Recv"], Role::Receive(Ending::WithCall)),
     (&["Irecv"], Role::Receive(Ending::ByRequest)),
     (&["Recv_init"], Role::Receive(Ending::Persistent)),
+    (
+        &[
+            "Ibarrier",
+            "Ibcast",
+            "Ireduce",
+            "Iallreduce",
+            "Ireduce_scatter",
+            "Ireduce_scatter_block",
+            "Iallgather",
+            "Iallgatherv",
+            "Ialltoall",
+            "Ialltoallv",
+            "Ialltoallw",
+            "Igather",
+            "Igatherv",
+            "Iscatter",
+            "Iscatterv",
+        ],
+        Role::BeginCollective,
+    ),
     (&["Sendrecv"], exchange(4, 8, 11, (6, 7))),
     (&["Sendrecv_replace"], exchange(4, 5, 8, (1, 2))),
     (&["Mprobe"], matched_probe(None, 4)),
@@ -424,5 +441,10 @@ mod tests {
         assert!(is_of_all("MPI_Alltoall") && !is_of_all("MPI_Bcast"));
         assert_eq!(role("MPI_Recv"), Role::Receive(Ending::WithCall));
         assert_eq!(role("MPI_Probe"), Role::Other);
+        let begins = |name: &&&str| role(name) == Role::BeginCollective;
+        assert_eq!(NAMES.iter().filter(begins).count(), 15);
+        for name in NAMES.iter().filter(begins) {
+            assert!(of(name).communicator.is_some(), "{name}");
+        }
     }
 }

@@ -1,8 +1,9 @@
-//! Messages between two ranks: what a call begins, and what it completes.
+//! Messages between two ranks and nonblocking collective operations: what a call begins, and what it
+//! completes.
 
 use crate::arguments::{Arguments, world};
 use crate::communicators;
-use crate::layout::{Chosen, Completion, Ending, Role};
+use crate::layout::{Chosen, Completion, Ending, Layout, Role};
 use crate::recorder::Call;
 use crate::requests::{self, Underway};
 use crate::sizes;
@@ -34,6 +35,7 @@ thread_local! {
 /// A call of the program under way, whose messages are told.
 pub(crate) struct Messages {
     role: Role,
+    layout: Layout,
     world: World,
     /// A status in place of one that the program does not want, which says who has sent.
     status: [c_int; STATUS_ROOM],
@@ -47,11 +49,11 @@ impl Messages {
     /// Looks at the arguments before the function is called; they may change with it.
     ///
     /// # Safety
-    /// `arguments` are those of a function with this role, as the standard demands them.
+    /// `arguments` are those of a function with this role and layout, as the standard demands them.
     pub(crate) unsafe fn begin(
         role: Role,
+        layout: Layout,
         arguments: &mut Arguments,
-        bytes: u64,
         call: &Call,
     ) -> Option<Self> {
         if role == Role::Other {
@@ -60,10 +62,11 @@ impl Messages {
         let world = world()?;
         let one = Self {
             role,
+            layout,
             world,
             status: [0; STATUS_ROOM],
             statuses: Vec::new(),
-            bytes,
+            bytes: call.bytes(),
         };
         match role {
             // SAFETY: promised by our caller, here and below.
@@ -157,6 +160,8 @@ impl Messages {
                 unsafe { self.posted(kind, ending, arguments, call) };
             }
             // SAFETY: likewise.
+            Role::BeginCollective => unsafe { self.collective(arguments, call) },
+            // SAFETY: likewise.
             Role::Exchange { .. } => unsafe { self.exchanged(arguments, call) },
             // SAFETY: likewise.
             Role::MatchedProbe { .. } => unsafe { self.probed(arguments, call) },
@@ -233,6 +238,43 @@ impl Messages {
         if ending != Ending::Persistent {
             call.transfer(&transfer);
         }
+    }
+
+    /// # Safety
+    /// As of [`Self::end`], of a function that begins a collective operation.
+    unsafe fn collective(&self, arguments: &Arguments, call: &Call) {
+        let Some(number) = self.layout.communicator else {
+            return;
+        };
+        // SAFETY: the layout says where these are.
+        let communicator = unsafe { arguments.communicator(self.world, number) };
+        // SAFETY: likewise.
+        let root = self
+            .layout
+            .peer
+            .map(|root| unsafe { arguments.integer(root) });
+        let transfer = communicators::with(communicator, |communicator| Transfer {
+            kind: TransferKind::CollectivePosted,
+            request: requests::next_number(),
+            peer: root
+                .and_then(|root| communicator.in_world(root))
+                .unwrap_or(NO_PEER),
+            tag: NO_TAG,
+            communicator: communicator.number,
+            bytes: self.bytes,
+        });
+        let Some(transfer) = transfer else {
+            return;
+        };
+        // SAFETY: the request is the argument behind the communicator.
+        let handle = unsafe { arguments.request_at(self.world, number + 1, 0) };
+        let underway = Underway {
+            transfer,
+            communicator,
+            is_persistent: false,
+        };
+        requests::insert(self.key(arguments, handle), underway);
+        call.transfer(&transfer);
     }
 
     /// # Safety
@@ -400,7 +442,6 @@ impl Messages {
     fn over(&self, one: &Candidate, status: Option<(c_int, c_int)>, call: &Call) {
         let transfer = one.underway.transfer;
         requests::finish(one.handle, transfer.request);
-        let is_send = transfer.kind == TransferKind::SendPosted;
         let (peer, tag) = match status {
             Some((source, tag)) if is_open(&transfer) => {
                 let peer =
@@ -410,9 +451,10 @@ impl Messages {
             _ => (transfer.peer, transfer.tag),
         };
         call.transfer(&Transfer {
-            kind: match is_send {
-                true => TransferKind::SendDone,
-                false => TransferKind::ReceiveDone,
+            kind: match transfer.kind {
+                TransferKind::SendPosted => TransferKind::SendDone,
+                TransferKind::CollectivePosted => TransferKind::CollectiveDone,
+                _ => TransferKind::ReceiveDone,
             },
             peer,
             tag,

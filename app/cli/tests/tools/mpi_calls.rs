@@ -284,8 +284,9 @@ end program
     }
 }
 
-/// Rank 0 sends late, receives late by a persistent request, and is a late root; rank 1 sends late
-/// on a communicator of the program's own. The blocking receive names neither rank nor tag.
+/// Rank 0 sends late, receives late by a persistent request, is a late root, and begins a nonblocking
+/// reduction late; rank 1 sends late on a communicator of the program's own. The blocking receive
+/// names neither rank nor tag.
 const LATE: &str = r#"
 #include <mpi.h>
 #include <unistd.h>
@@ -337,6 +338,10 @@ int main(int count, char **words) {
     }
     usleep(rank == 0 ? 50000 : 0);
     MPI_Bcast(sent, 100, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    usleep(rank == 0 ? 50000 : 0);
+    MPI_Iallreduce(sent, received, 100, MPI_DOUBLE, MPI_SUM, other, &requests[0]);
+    MPI_Ibcast(sent, 100, MPI_DOUBLE, 0, other, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
     return MPI_Finalize();
 }
 "#;
@@ -365,6 +370,7 @@ fn messages_are_matched_at_both_ends(mpi: &Mpi) {
         ("late_sender", "MPI_Mprobe", Some(1), 20),
         ("late_receiver", "MPI_Wait", Some(1), 25),
         ("late_root", "MPI_Bcast", Some(1), 20),
+        ("last_rank", "MPI_Waitall", Some(1), 20),
     ] {
         let waits = found["waits"].as_array().unwrap();
         let is_it = |one: &&serde_json::Value| {

@@ -40,7 +40,7 @@ pub(super) enum Pattern {
     ToRoot,
 }
 
-/// A collective call.
+/// A collective operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Collective {
     pub(super) communicator: u32,
@@ -48,8 +48,22 @@ pub(super) struct Collective {
     pub(super) pattern: Pattern,
     /// The root, in `MPI_COMM_WORLD`.
     pub(super) root: Option<u32>,
-    /// Index into [`Events::calls`].
+    /// The call that began it: an index into [`Events::calls`].
     pub(super) call: u32,
+    /// The call that completed it, or [`NO_CALL`].
+    done: u32,
+}
+
+impl Collective {
+    /// The call that completed it, if there was one.
+    pub(super) fn done(&self) -> Option<u32> {
+        Some(self.done).filter(|call| *call != NO_CALL)
+    }
+
+    /// One call began and completed it.
+    pub(super) fn is_blocking(&self) -> bool {
+        self.done == self.call
+    }
 }
 
 /// A message that the rank sends or receives.
@@ -98,22 +112,40 @@ pub(super) struct Events {
     pub(super) is_receiving_unseen: bool,
 }
 
-/// Functions in which all ranks wait for all, all for the root, and the root for all.
+/// Functions, by names without `MPI_`, in which all ranks wait for all, all for the root, and the root for all.
 const ALL: &[&str] = &[
-    "MPI_Barrier",
-    "MPI_Allreduce",
-    "MPI_Reduce_scatter",
-    "MPI_Reduce_scatter_block",
-    "MPI_Allgather",
-    "MPI_Allgatherv",
-    "MPI_Alltoall",
-    "MPI_Alltoallv",
-    "MPI_Alltoallw",
+    "Barrier",
+    "Allreduce",
+    "Reduce_scatter",
+    "Reduce_scatter_block",
+    "Allgather",
+    "Allgatherv",
+    "Alltoall",
+    "Alltoallv",
+    "Alltoallw",
 ];
-const FROM_ROOT: &[&str] = &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"];
-const TO_ROOT: &[&str] = &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"];
+const FROM_ROOT: &[&str] = &["Bcast", "Scatter", "Scatterv"];
+const TO_ROOT: &[&str] = &["Reduce", "Gather", "Gatherv"];
 /// Functions by which messages are received unseen.
 const UNSEEN: &[&str] = &["MPI_Cancel"];
+
+/// Which ranks wait in the operation of a collective function, which has the same name behind
+/// `MPI_I` if it is nonblocking.
+fn pattern_of(function: &str) -> Option<Pattern> {
+    let patterns = [
+        (ALL, Pattern::All),
+        (FROM_ROOT, Pattern::FromRoot),
+        (TO_ROOT, Pattern::ToRoot),
+    ];
+    let operation = function.strip_prefix("MPI_")?;
+    let nonblocking = operation.strip_prefix('I');
+    let is_it = |name: &&str| {
+        *name == operation || nonblocking.is_some_and(|one| name.eq_ignore_ascii_case(one))
+    };
+    let mut patterns = patterns.into_iter();
+    let found = patterns.find(|(names, _)| names.iter().any(is_it));
+    found.map(|(_, pattern)| pattern)
+}
 
 /// The name of a function.
 pub(super) fn function(number: u16) -> &'static str {
@@ -157,6 +189,8 @@ struct Reading {
     names: HashMap<(u32, &'static str), String>,
     /// Messages by the requests that will complete them.
     open: HashMap<u32, usize>,
+    /// Nonblocking collective operations, likewise.
+    open_collectives: HashMap<u32, usize>,
     ends: Vec<End>,
 }
 
@@ -177,6 +211,7 @@ impl Reading {
             places: HashMap::new(),
             names,
             open: HashMap::new(),
+            open_collectives: HashMap::new(),
             ends: Vec::new(),
         }
     }
@@ -184,12 +219,11 @@ impl Reading {
     fn call(&mut self, call: &Message, thread: u32) {
         let name = function(call.function);
         self.events.is_receiving_unseen |= UNSEEN.contains(&name);
-        let patterns = [
-            (ALL, Pattern::All),
-            (FROM_ROOT, Pattern::FromRoot),
-            (TO_ROOT, Pattern::ToRoot),
-        ];
-        let pattern = patterns.iter().find(|(names, _)| names.contains(&name));
+        let is_begun = |one: &Transfer| one.what.kind == TransferKind::CollectivePosted;
+        let pattern = match self.waiting.iter().any(is_begun) {
+            true => None,
+            false => pattern_of(name),
+        };
         // Recordings of earlier versions name no communicator.
         let communicator = match call.waits_for_all {
             true => fathomp_types::mpi::WORLD,
@@ -211,18 +245,22 @@ impl Reading {
             place,
             thread,
         });
-        if let Some((_, pattern)) = pattern {
+        if let Some(pattern) = pattern {
             self.events.collectives.push(Collective {
                 communicator,
                 function: call.function,
-                pattern: *pattern,
+                pattern,
                 root: call.peer,
                 call: number,
+                done: number,
             });
         }
         let mut waiting = std::mem::take(&mut self.waiting);
         for transfer in waiting.drain(..) {
-            self.message(&transfer, number);
+            match transfer.what.kind {
+                TransferKind::CollectivePosted => self.begun(&transfer, call.function, number),
+                _ => self.message(&transfer, number),
+            }
         }
         self.waiting = waiting;
     }
@@ -243,12 +281,30 @@ impl Reading {
         place
     }
 
+    /// A nonblocking collective operation begins.
+    fn begun(&mut self, transfer: &Transfer, function: u16, call: u32) {
+        let what = &transfer.what;
+        let Some(pattern) = pattern_of(self::function(function)) else {
+            return;
+        };
+        let number = self.events.collectives.len();
+        self.open_collectives.insert(what.request, number);
+        self.events.collectives.push(Collective {
+            communicator: what.communicator,
+            function,
+            pattern,
+            root: u32::try_from(what.peer).ok(),
+            call,
+            done: NO_CALL,
+        });
+    }
+
     fn message(&mut self, transfer: &Transfer, call: u32) {
         let what = &transfer.what;
         let is_send = match what.kind {
             TransferKind::SendPosted => true,
             TransferKind::ReceivePosted => false,
-            TransferKind::SendDone | TransferKind::ReceiveDone => {
+            _ => {
                 self.ends.push((what.request, call, what.peer, what.tag));
                 return;
             }
@@ -274,6 +330,9 @@ impl Reading {
     fn close(mut self) -> Events {
         let events = &mut self.events;
         for (request, call, peer, tag) in self.ends {
+            if let Some(one) = self.open_collectives.get(&request) {
+                events.collectives[*one].done = call;
+            }
             let Some(half) = self.open.get(&request) else {
                 continue;
             };
@@ -305,6 +364,9 @@ impl Events {
             self.calls.sort_by_key(|call| call.begin);
             for one in &mut self.collectives {
                 one.call = moved[one.call as usize];
+                if one.done != NO_CALL {
+                    one.done = moved[one.done as usize];
+                }
             }
             for half in &mut self.halves {
                 half.begun = moved[half.begun as usize];

@@ -1,16 +1,17 @@
-//! Collective calls of all ranks of a communicator, put together.
+//! Collective operations of all ranks of a communicator, put together.
 
 use super::events::{Events, Pattern};
 use std::collections::BTreeMap;
 
-/// One collective call of all ranks of a communicator.
+/// One collective operation of all ranks of a communicator.
 #[derive(Clone, Debug)]
 pub(super) struct Meeting {
     pub(super) communicator: u32,
     pub(super) pattern: Pattern,
     /// The root's place in `stays`, if there is one.
     pub(super) root: Option<usize>,
-    /// For each rank of it: the rank's index, and that of its call.
+    /// For each rank of it: the rank's index, and that of its part into
+    /// [`Events::collectives`].
     pub(super) stays: Vec<(u32, u32)>,
 }
 
@@ -54,8 +55,7 @@ pub(super) fn meetings(all: &[&Events], numbers: &[u32]) -> Vec<Meeting> {
                     .and_then(|root| ranks.iter().position(|(rank, _)| numbers[*rank] == root)),
                 stays: ranks
                     .iter()
-                    .map(of)
-                    .map(|(rank, one)| (rank as u32, one.call))
+                    .map(|(rank, calls)| (*rank as u32, calls[index] as u32))
                     .collect(),
             });
         }

@@ -108,7 +108,7 @@ fn count_in_a_row<'a>(events: &'a Events, sums: &mut BTreeMap<&'a CallPlace, u64
     let at = |call: u32| events.call(call).begin;
     let collectives = events.collectives.iter();
     let mut steps: Vec<_> = collectives
-        .map(|one| (at(one.call), Step::HearsOfOthers))
+        .filter_map(|one| Some((at(one.done()?), Step::HearsOfOthers)))
         .collect();
     for half in &events.halves {
         match (half.is_send, half.done()) {

@@ -5,7 +5,7 @@
 //! reduce, wait at barrier or NxN.
 
 use super::clocks::{Bounds, HostClock, Shift};
-use super::events::{CallPlace, Events, Pattern};
+use super::events::{CallPlace, Collective, Events, Pattern};
 use super::meetings::{Meeting, meetings};
 use super::messages::{Pair, pairs};
 use super::own_time::{CallTimes, nanos_per_tick, own_ns};
@@ -196,51 +196,62 @@ impl Work<'_> {
     }
 
     fn meeting(&mut self, meeting: &Meeting) {
-        let spans: Option<Vec<(f64, f64)>> = meeting
-            .stays
-            .iter()
-            .map(|(rank, call)| self.times.span(*rank as usize, *call))
-            .collect();
-        let Some(spans) = spans else {
+        let of_stay = |(rank, one): &(u32, u32)| {
+            (
+                *rank,
+                self.times.events[*rank as usize].collectives[*one as usize],
+            )
+        };
+        let stays: Vec<(u32, Collective)> = meeting.stays.iter().map(of_stay).collect();
+        let begin = |(rank, one): &(u32, Collective)| {
+            self.times.span(*rank as usize, one.call).map(|span| span.0)
+        };
+        let begins: Option<Vec<f64>> = stays.iter().map(begin).collect();
+        let Some(begins) = begins else {
             return;
         };
-        let last = (0..spans.len()).max_by(|a, b| spans[*a].0.total_cmp(&spans[*b].0));
-        let Some(last) = last.filter(|_| spans.len() > 1) else {
+        let last = (0..begins.len()).max_by(|a, b| begins[*a].total_cmp(&begins[*b]));
+        let Some(last) = last.filter(|_| begins.len() > 1) else {
             return;
         };
-        let reason = |kind, at: usize| Reason {
-            kind,
-            for_rank: meeting.stays[at].0,
-            call: meeting.stays[at].1,
-            ns: 0.0,
+        // Of a nonblocking operation, a rank waits in the call that completes it.
+        let waits = |work: &mut Self, at: usize, kind, other: usize| {
+            let (rank, one) = stays[at];
+            let reason = Reason {
+                kind,
+                for_rank: stays[other].0,
+                call: stays[other].1.call,
+                ns: 0.0,
+            };
+            one.done()
+                .map_or(0.0, |done| work.waits(rank, done, begins[other], reason))
         };
-        let others = |of: usize| (0..spans.len()).filter(move |at| *at != of);
+        let others = |of: usize| (0..begins.len()).filter(move |at| *at != of);
         match (meeting.pattern, meeting.root) {
             (Pattern::All, _) => {
-                let (late, call) = meeting.stays[last];
+                let (late, one) = stays[last];
                 let late = late as usize;
+                let waited = others(last).map(|at| waits(self, at, WaitKind::LastRank, last));
+                let waited: f64 = waited.sum();
+                // Nobody need come late to a nonblocking operation that is last to begin it.
+                if !one.is_blocking() && waited <= 0.0 {
+                    return;
+                }
                 self.last[late] += 1;
                 self.meetings += 1;
-                if meeting.communicator == WORLD {
-                    self.all_there.push(spans[last].0);
-                }
-                let place = self.times.events[late].call(call).place;
-                for at in others(last) {
-                    let (rank, call) = meeting.stays[at];
-                    let reason = reason(WaitKind::LastRank, last);
-                    let ns = self.waits(rank, call, spans[last].0, reason);
-                    *self.for_rank[late].entry(place).or_default() += ns;
+                let place = self.times.events[late].call(one.call).place;
+                *self.for_rank[late].entry(place).or_default() += waited;
+                if one.is_blocking() && meeting.communicator == WORLD {
+                    self.all_there.push(begins[last]);
                 }
             }
             (Pattern::FromRoot, Some(root)) => {
                 for at in others(root) {
-                    let (rank, call) = meeting.stays[at];
-                    self.waits(rank, call, spans[root].0, reason(WaitKind::LateRoot, root));
+                    waits(self, at, WaitKind::LateRoot, root);
                 }
             }
             (Pattern::ToRoot, Some(root)) => {
-                let (rank, call) = meeting.stays[root];
-                self.waits(rank, call, spans[last].0, reason(WaitKind::EarlyRoot, last));
+                waits(self, root, WaitKind::EarlyRoot, last);
             }
             _ => {}
         }
@@ -446,9 +457,19 @@ fn align(
         let Some(of_first) = meeting.stays.iter().find(|stay| host(stay.0) == first) else {
             continue;
         };
-        for stay in &meeting.stays {
-            before(*of_first, *stay);
-            before(*stay, *of_first);
+        // Nobody is through before the last has begun.
+        let stay = |(rank, one): (u32, u32)| {
+            let one = &events[rank as usize].collectives[one as usize];
+            ((rank, one.call), one.done().map(|done| (rank, done)))
+        };
+        let (begun_there, done_there) = stay(*of_first);
+        for (begun, done) in meeting.stays.iter().map(|one| stay(*one)) {
+            if let Some(done) = done {
+                before(begun_there, done);
+            }
+            if let Some(done) = done_there {
+                before(begun, done);
+            }
         }
     }
     for pair in pairs {

@@ -240,7 +240,9 @@ pub(crate) fn wait(found: &Ranks, kind: WaitKind) -> &RankWait {
     found.expect("ranks wait so")
 }
 
-use TransferKind::{ReceiveDone, ReceivePosted, SendDone, SendPosted};
+use TransferKind::{
+    CollectiveDone, CollectivePosted, ReceiveDone, ReceivePosted, SendDone, SendPosted,
+};
 
 #[test]
 fn a_receiver_waits_until_the_message_is_sent() {
@@ -284,6 +286,31 @@ fn a_sender_waits_until_somebody_is_ready_to_receive() {
     assert_eq!(found.waits.len(), 1, "{:?}", found.waits);
     let late = wait(&found, WaitKind::LateReceiver);
     assert_eq!((late.waited_ns, late.count, late.rank), (300_000, 1, 0));
+}
+
+/// A nonblocking operation is waited for where it is completed: rank 1 begins the first one 200 us
+/// after rank 0 waits for it, and the second one, though last, before anybody waits for it.
+#[test]
+fn the_last_to_begin_a_nonblocking_operation_is_waited_for_at_its_completion() {
+    let first = rank_of(&[
+        ("MPI_Iallreduce", 100, 101, CollectivePosted, -1, 4),
+        ("MPI_Wait", 200, 450, CollectiveDone, -1, 4),
+        ("MPI_Ibarrier", 500, 501, CollectivePosted, -1, 5),
+        ("MPI_Wait", 800, 810, CollectiveDone, -1, 5),
+    ]);
+    let late = rank_of(&[
+        ("MPI_Iallreduce", 400, 401, CollectivePosted, -1, 8),
+        ("MPI_Wait", 410, 420, CollectiveDone, -1, 8),
+        ("MPI_Ibarrier", 600, 601, CollectivePosted, -1, 9),
+        ("MPI_Wait", 800, 810, CollectiveDone, -1, 9),
+    ]);
+    let found = together(&[first, late]);
+    assert_eq!(found.waits.len(), 1, "{:?}", found.waits);
+    let last = wait(&found, WaitKind::LastRank);
+    assert_eq!((last.waited_ns, last.rank, last.for_rank), (200_000, 0, 1));
+    assert!(last.place.starts_with("MPI_Wait") && last.other.starts_with("MPI_Iallreduce"));
+    let late = found.late.expect("rank 1 is late");
+    assert_eq!((late.rank, late.times, late.of), (1, 1, 1));
 }
 
 /// A message that was not seen would shift all that follow.

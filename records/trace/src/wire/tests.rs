@@ -110,7 +110,7 @@ fn other() -> impl Strategy<Value = Record> {
             let transfer = Record::Transfer(Transfer {
                 at: end,
                 what: mpi::Transfer {
-                    kind: TransferKind::from_number(kind % 4).unwrap_or_default(),
+                    kind: TransferKind::from_number(kind % 6).unwrap_or_default(),
                     request: number as u32,
                     peer: number as i32 % 9 - 1,
                     tag: number as i32 % 11 - 1,

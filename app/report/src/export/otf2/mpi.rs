@@ -94,12 +94,12 @@ pub(super) fn events(
         let is_at_begin = match kind {
             TransferKind::SendPosted => true,
             TransferKind::ReceivePosted => !is_of_one_call,
-            TransferKind::SendDone | TransferKind::ReceiveDone => false,
+            _ => false,
         };
         let is_one_of_them = transfer.peer.unsigned_abs() < communicators.ranks;
         if is_at_begin == begins && is_one_of_them {
             let communicator = communicators.number(transfer.communicator);
-            records.push(message(kind, &transfer, communicator));
+            records.extend(message(kind, &transfer, communicator));
         }
     }
     let collective = slice.call.and_then(|call| collective(call.message));
@@ -110,7 +110,8 @@ pub(super) fn events(
     records
 }
 
-fn message(kind: TransferKind, transfer: &Transfer, communicator: u64) -> Record {
+/// Nonblocking collective operations are told by the calls that begin and end them alone.
+fn message(kind: TransferKind, transfer: &Transfer, communicator: u64) -> Option<Record> {
     let request = u64::from(transfer.request);
     let event = match (kind, request) {
         (TransferKind::SendPosted, 0) => event::SEND,
@@ -118,9 +119,12 @@ fn message(kind: TransferKind, transfer: &Transfer, communicator: u64) -> Record
         (TransferKind::ReceivePosted, 0) => event::RECEIVE,
         (TransferKind::ReceiveDone, _) => event::RECEIVE_END,
         (TransferKind::ReceivePosted, _) => {
-            return Record::of_one_number(event::RECEIVE_BEGIN, request);
+            return Some(Record::of_one_number(event::RECEIVE_BEGIN, request));
         }
-        (TransferKind::SendDone, _) => return Record::of_one_number(event::SEND_END, request),
+        (TransferKind::SendDone, _) => {
+            return Some(Record::of_one_number(event::SEND_END, request));
+        }
+        (TransferKind::CollectivePosted | TransferKind::CollectiveDone, _) => return None,
     };
     let known = |number: i32| Number(u64::from(number.unsigned_abs()));
     let (peer, tag) = (known(transfer.peer), known(transfer.tag));
@@ -129,7 +133,7 @@ fn message(kind: TransferKind, transfer: &Transfer, communicator: u64) -> Record
     if request != 0 {
         record.push(Number(request));
     }
-    record
+    Some(record)
 }
 
 /// The end of a collective operation of all ranks.

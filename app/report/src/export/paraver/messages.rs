@@ -44,7 +44,9 @@ impl Messages {
                         ends.insert(what.request, slice.end_ns);
                         continue;
                     }
-                    TransferKind::SendDone => continue,
+                    TransferKind::SendDone
+                    | TransferKind::CollectivePosted
+                    | TransferKind::CollectiveDone => continue,
                 };
                 halves.push(Half {
                     channel: (what.communicator, from, to, what.tag),

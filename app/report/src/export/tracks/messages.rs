@@ -30,7 +30,9 @@ impl Requests {
         let is_begun = |what: &Transfer| {
             matches!(
                 what.kind,
-                TransferKind::SendPosted | TransferKind::ReceivePosted
+                TransferKind::SendPosted
+                    | TransferKind::ReceivePosted
+                    | TransferKind::CollectivePosted
             )
         };
         let begun = transfers().filter(is_begun);
