@@ -13,7 +13,7 @@ use crate::paging::{self, Group};
 use crate::program::{self, Program};
 use crate::progress::slowly;
 use crate::ranks;
-use crate::recording::rank::Rank;
+use crate::recording::rank::{self, Rank};
 use crate::recording::{
     self, Conditions, Destination, Extras, Prepared, Recorded, Request, Streams, Subject, Teams,
 };
@@ -71,7 +71,10 @@ pub(super) fn record(plan: &Record, console: Console) -> Outcome {
     let rank = Rank::of_this_process();
     let output = match rank {
         Some(rank) => rank.directory(&plan.output),
-        None => plan.output.clone(),
+        None => {
+            rank::make_way(&plan.output, plan.force).map_err(launcher)?;
+            plan.output.clone()
+        }
     };
     let job = Job {
         plan,

@@ -54,6 +54,25 @@ impl Rank {
     }
 }
 
+/// A recording without ranks is about to be made there: recordings of ranks are removed if they are
+/// to be replaced.
+pub(crate) fn make_way(output: &Path, force: bool) -> Result<(), Failure> {
+    let Some(ranks) = all_of(output) else {
+        return Ok(());
+    };
+    if !force {
+        return Err(Failure::new(format!(
+            "{} already holds recordings of {} ranks; choose another directory or replace them with --force",
+            output.display(),
+            ranks.len()
+        )));
+    }
+    for (_, directory) in ranks {
+        fs::remove_dir_all(&directory).map_err(|error| Failure::unwritable(&directory, &error))?;
+    }
+    Ok(())
+}
+
 /// The ranks that have recordings below a directory, by their numbers.
 pub(crate) fn recorded(output: &Path) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(output).into_iter().flatten().flatten();
@@ -121,5 +140,14 @@ mod tests {
         fs::write(output.join(META), "{}").unwrap();
         assert!(rank(0, 2).prepare(&output, true).is_err());
         assert!(one_of_several(&output).is_none());
+        fs::remove_file(output.join(META)).unwrap();
+        let said = make_way(&output, false).unwrap_err().sentence;
+        assert!(
+            said.contains("recordings of 2 ranks") && said.contains("--force"),
+            "{said}"
+        );
+        make_way(&output, true).unwrap();
+        assert_eq!(numbers().count(), 0);
+        assert!(output.join("rank.9").exists(), "it is no recording");
     }
 }
