@@ -7,6 +7,10 @@
 //! Each exports the symbols of one crate here; the linker drops what these do not reach.
 #![forbid(unsafe_code)]
 
+/// What is kept for a recording changes nothing in the program's heap.
+#[global_allocator]
+static HEAP: fathomp_sys::private_heap::PrivateHeap = fathomp_sys::private_heap::PrivateHeap;
+
 pub use fathomp_abi as abi;
 #[cfg(feature = "cluster")]
 pub use fathomp_edition as edition;

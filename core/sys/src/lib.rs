@@ -21,6 +21,7 @@ pub mod packets;
 pub mod peer;
 pub mod perf;
 pub mod polling;
+pub mod private_heap;
 pub mod process;
 pub mod process_tree;
 pub mod safe_read;

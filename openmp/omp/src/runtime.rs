@@ -11,6 +11,7 @@ use crate::observer::recording;
 use crate::observer::tool;
 use crate::pool::Pool;
 use crate::task;
+use fathomp_sys::private_heap::OnPrivateHeap;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
 use fathomp_types::NodeId;
@@ -132,6 +133,7 @@ fn processors(settings: &Settings) -> u32 {
 
 /// This process is recorded from now on, if the environment asks for that.
 fn record() {
+    let _heap = OnPrivateHeap::begin();
     let loaded = *LOADED.get_or_init(clock::pair);
     recording::start(NAME, loaded);
 }

@@ -1,5 +1,6 @@
 //! The recorder of this process, which the runtime or the foreign recorder gives.
 
+use fathomp_sys::private_heap;
 use fathomp_types::mpi::{Done, Function, Recorder, SYMBOLS, Transfer, VERSION};
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -15,7 +16,9 @@ static RECORDER: OnceLock<Option<&'static Recorder>> = OnceLock::new();
 /// The loader calls it: what records may be loaded after this library, so it is looked for at the
 /// first call.
 #[unsafe(no_mangle)]
-extern "C" fn fathomp_mpi_load() {}
+extern "C" fn fathomp_mpi_load() {
+    private_heap::use_always();
+}
 
 /// The loader calls it at the process's end.
 #[unsafe(no_mangle)]

@@ -440,3 +440,74 @@ fn children_may_leave_without_a_word() {
     let json = regions(directory.path(), "recording");
     assert!(problems(&json).contains("did not end properly"), "{json}");
 }
+
+/// Allocates three arrays, fills them in regions, and frees them: the heap shrinks each time, unless
+/// somebody keeps a block above them.
+const CHURN: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+enum { LENGTH = 200000 };
+static double *fresh(void) { return malloc(LENGTH * sizeof(double)); }
+static void fill(double *values, double with) {
+#pragma omp parallel for
+    for (int i = 0; i < LENGTH; i++)
+        values[i] = with;
+}
+static double sum(const double *values) {
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < LENGTH; i++)
+        sum += values[i];
+    return sum;
+}
+int main(void) {
+    double all = 0, *volatile once = fresh();
+    fill(once, 0);
+    free(once);
+    for (int step = 0; step < 50; step++) {
+        double *first = fresh(), *second = fresh(), *third = fresh();
+        fill(first, step);
+#pragma omp parallel for
+        for (int i = 0; i < LENGTH; i++)
+            second[i] = first[i];
+        fill(third, all);
+        all += sum(second);
+        free(third);
+        free(second);
+        free(first);
+    }
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    printf("%ld\n", used.ru_minflt);
+}
+"#;
+
+#[test]
+fn a_program_that_is_recorded_has_as_many_page_faults_as_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ["-fopenmp", "-g", "-O1"];
+    compile(directory.path(), "churn", CHURN, &options);
+    let faults = |how: &str| {
+        let ended = run(directory.path(), &format!("{how} -- ./churn"));
+        let text = ended.succeeded().text();
+        text.trim().parse::<f64>().unwrap()
+    };
+    let alone = faults("run");
+    // Of the arrays, 391 pages each.
+    assert!(alone > 30_000.0, "{alone}");
+    for how in [
+        "record --force",
+        "record --force --runtime libgomp",
+        "record --force --paging",
+    ] {
+        if !common::is_built_in(how) {
+            continue;
+        }
+        let recorded = faults(how);
+        assert!(
+            (recorded / alone - 1.0).abs() < 0.1,
+            "{how}: {recorded} of {alone}"
+        );
+    }
+}

@@ -30,6 +30,7 @@ use fathomp_launch::of_this_process;
 use fathomp_ring::Word;
 use fathomp_ring::file::{RingFile, put_string, stem};
 use fathomp_sys::clock::{self, Pair};
+use fathomp_sys::private_heap::OnPrivateHeap;
 use fathomp_sys::process;
 use fathomp_sys::shm::SharedFile;
 use fathomp_types::mpi::{Done, NO_BYTES};
@@ -216,6 +217,7 @@ impl Recorder {
         runtime: &Watched,
         started: Option<Pair>,
     ) -> Result<&'static Self, SetUpError> {
+        let _heap = OnPrivateHeap::begin();
         let present = clock::pair();
         let begin = started.unwrap_or(present);
         let unix = clock::unix_ns()
@@ -377,6 +379,7 @@ impl Recorder {
     }
 
     fn occupy(&'static self, index: usize) -> Option<&'static ThreadRecorder> {
+        let _heap = OnPrivateHeap::begin();
         let cell = &self.threads[index];
         if cell.get().is_none() {
             let thread = ThreadRecorder::new(self, index)?;

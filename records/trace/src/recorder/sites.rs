@@ -14,6 +14,7 @@ use crate::model::SiteKind;
 use fathomp_ring::Word;
 use fathomp_ring::file::put_string;
 use fathomp_sys::modules;
+use fathomp_sys::private_heap::OnPrivateHeap;
 use fathomp_sys::shm::SharedFile;
 use fathomp_types::SiteId;
 use std::collections::HashMap;
@@ -116,6 +117,7 @@ impl Sites {
     #[cold]
     #[inline(never)]
     fn add(&self, kind: SiteKind, call: u64, function: u64) -> SiteId {
+        let _heap = OnPrivateHeap::begin();
         // Before the modules are looked at: if one goes meanwhile, the entry is
         // not good for long.
         let tag = tag(kind);

@@ -17,6 +17,7 @@ use bound::Bound;
 use budget::Budget;
 use fathomp_launch::of_this_process;
 use fathomp_sys::outlined::{Opaque, Outlined};
+use fathomp_sys::private_heap::OnPrivateHeap;
 use fathomp_sys::safe_read::Leave;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_trace::now;
@@ -136,6 +137,7 @@ pub(crate) fn look_and_record(
     recorder: &ThreadRecorder,
 ) -> Option<Look> {
     let trips = TRIPS.load(Ordering::Acquire)?;
+    let _heap = OnPrivateHeap::begin();
     let function = function.address();
     let bound = trips.bound(function)?;
     let look = bound.look(data, &trips.next_set, &trips.reading)?;
