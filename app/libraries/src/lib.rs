@@ -9,7 +9,7 @@
 
 /// What is kept for a recording changes nothing in the program's heap.
 #[global_allocator]
-static HEAP: fathomp_sys::private_heap::PrivateHeap = fathomp_sys::private_heap::PrivateHeap;
+static HEAP: fathomp_abi::PrivateHeap = fathomp_abi::PrivateHeap;
 
 pub use fathomp_abi as abi;
 #[cfg(feature = "cluster")]

@@ -30,4 +30,6 @@ mod ompt;
 mod reachable;
 pub mod unloading;
 
+/// The allocator of the libraries that this is part of.
+pub use fathomp_sys::private_heap::PrivateHeap;
 pub use load::{finish, load};

@@ -9,6 +9,7 @@
 //! * MPI efficiency = mean o / T = load balance (mean o / max o) x communication (max o / T).
 
 mod activity;
+mod call_times;
 mod clocks;
 mod efficiency;
 mod events;
@@ -29,11 +30,12 @@ pub use efficiency::HybridEfficiency;
 pub use messages::{Channel, match_messages};
 pub use one::OneRank;
 pub use phases::{RankLine, RankPhase, Stretch, states_of};
+pub use reasons::WaitKind;
 pub use row::RankRow;
 pub use sent::SentMessages;
 pub use summary::RankSummary;
 pub use turns::{LockedCalls, Turns};
-pub use waits::{Late, RankMessages, RankWait, WaitKind};
+pub use waits::{Late, RankMessages, RankWait};
 
 use efficiency::{Parts, efficiency};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! All ranks over time: efficiencies from one global collective call to the next, and what threads do.
 
+use super::call_times::own_ns;
 use super::efficiency::{HybridEfficiency, Parts, efficiency};
-use super::own_time::own_ns;
 use super::summary::RankSummary;
 use super::waits::Waits;
 use crate::facts::Times;

@@ -1,7 +1,23 @@
 //! Why a rank waits in each of its calls.
 
 use super::events::Events;
-use super::waits::WaitKind;
+use serde::Serialize;
+
+/// Why a rank waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// It receives a message that is not sent yet.
+    LateSender,
+    /// It sends a message that the other is not ready to receive.
+    LateReceiver,
+    /// It is in a collective call that the last rank has not come to.
+    LastRank,
+    /// It is to get something from a root that has not come.
+    LateRoot,
+    /// It is the root and waits for what the last rank gives.
+    EarlyRoot,
+}
 
 /// Why a rank waits in a call, and for whom.
 #[derive(Clone, Copy, Debug)]

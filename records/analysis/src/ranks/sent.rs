@@ -1,8 +1,9 @@
 //! What messages take by the place that sends them, without waits for other ranks.
 
+use super::call_times::CallTimes;
 use super::events::{CallPlace, Events};
 use super::messages::Pair;
-use super::own_time::{CallTimes, median};
+use super::own_time::median;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,8 @@
 //! compared with calls from the same place that begin while none is. When a call begins does not
 //! depend on how long it takes, so that without turns both would take as long.
 
-use super::own_time::{CallTimes, OwnTime, median};
+use super::call_times::CallTimes;
+use super::own_time::{OwnTime, median};
 use fathomp_types::Ticks;
 use serde::Serialize;
 use std::cmp::Reverse;

@@ -4,12 +4,12 @@
 //! performance analysis", and its list of patterns): late sender, late receiver, late broadcast, early
 //! reduce, wait at barrier or NxN.
 
+use super::call_times::{CallTimes, nanos_per_tick, own_ns};
 use super::clocks::{Bounds, HostClock, Shift};
 use super::events::{CallPlace, Collective, Events, Pattern};
 use super::meetings::{Meeting, meetings};
 use super::messages::{Pair, pairs};
-use super::own_time::{CallTimes, nanos_per_tick, own_ns};
-use super::reasons::Reason;
+use super::reasons::{Reason, WaitKind};
 use super::sent::{self, SentMessages};
 use super::summary::RankSummary;
 use super::turns::{self, LockedCalls, Turns};
@@ -17,22 +17,6 @@ use fathomp_types::Ticks;
 use fathomp_types::mpi::WORLD;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-
-/// Why a rank waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitKind {
-    /// It receives a message that is not sent yet.
-    LateSender,
-    /// It sends a message that the other is not ready to receive.
-    LateReceiver,
-    /// It is in a collective call that the last rank has not come to.
-    LastRank,
-    /// It is to get something from a root that has not come.
-    LateRoot,
-    /// It is the root and waits for what the last rank gives.
-    EarlyRoot,
-}
 
 /// Waits of one kind in one place, for what other ranks do in another place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
