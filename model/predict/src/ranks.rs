@@ -55,6 +55,8 @@ pub struct Split {
     pub threads: u32,
     /// The median of what was measured, if it was.
     pub measured_ns: Option<f64>,
+    /// What all ranks together were outside of MPI, if it was measured.
+    pub computed_ns: Option<f64>,
     /// What is predicted: of a measured one from all others.
     pub predicted: Option<Between>,
     /// Why nothing is predicted, if so.
@@ -101,6 +103,8 @@ pub fn splits(cells: &[RankCell], model: &impl ThreadModel, wanted: &[(u32, u32)
             ranks,
             threads,
             measured_ns: measured.map(|one| one.wall_ns),
+            computed_ns: measured
+                .map(|one| (one.serial_ns + one.regions_ns) * f64::from(one.ranks)),
             unknown: predicted.as_ref().err().map(|why| (*why).to_owned()),
             predicted: predicted.ok(),
         }
@@ -117,6 +121,42 @@ pub fn best(splits: &[Split], cores: u32) -> Option<&Split> {
     });
     let time = |one: &Split| one.time_ns().unwrap_or(f64::MAX);
     fits.min_by(|a, b| time(a).total_cmp(&time(b)))
+}
+
+/// Two measured splits with equally many threads, of which the second has more ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// Both numbers of ranks.
+    pub ranks: [u32; 2],
+    /// Threads of each rank.
+    pub threads: u32,
+    /// What all ranks compute with more of them, as a multiple of what they do with fewer.
+    pub times: f64,
+}
+
+/// Where more ranks compute more in all, by half of what their number grows or more, with the fewest
+/// threads of which two numbers of ranks were measured: either the problem grows with the number of
+/// ranks (weak scaling), or they slow each other down.
+#[must_use]
+pub fn growth(splits: &[Split]) -> Option<Growth> {
+    let measured = splits
+        .iter()
+        .filter_map(|one| Some((one, one.computed_ns?)));
+    let mut by_threads: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
+    for (one, ns) in measured {
+        let ranks = by_threads.entry(one.threads).or_default();
+        ranks.insert(one.ranks, ns);
+    }
+    let (threads, ranks) = by_threads.into_iter().find(|(_, ranks)| ranks.len() > 1)?;
+    let (fewer, less) = ranks.first_key_value()?;
+    let (more, grown) = ranks.last_key_value()?;
+    let times = grown / less.max(1.0);
+    let by = f64::from(*more) / f64::from(*fewer);
+    (times >= 1.0 + (by - 1.0) / 2.0).then_some(Growth {
+        ranks: [*fewer, *more],
+        threads,
+        times,
+    })
 }
 
 /// Why more ranks cannot be predicted.

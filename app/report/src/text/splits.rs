@@ -1,8 +1,8 @@
 //! Times with other numbers of ranks and threads, in lines and sentences.
 
-use crate::units::{duration, percent, plural};
+use crate::units::{duration, percent, plural, ratio};
 use crate::view::ranks::cell;
-use fathomp_predict::ranks::{Between, Split, best};
+use fathomp_predict::ranks::{Between, Split, best, growth};
 use fathomp_tables::Grid;
 use std::collections::BTreeSet;
 
@@ -64,6 +64,13 @@ pub fn sentences(all: &[Split], processors: u32, cores: u32) -> Vec<String> {
             "On {}, {} are fastest: {time}.",
             plural(cores.into(), "processor"),
             split(best)
+        ));
+    }
+    if let Some(growth) = growth(all) {
+        let [fewer, more] = growth.ranks.map(|ranks| plural(ranks.into(), "rank"));
+        said.push(format!(
+            "{more} compute {} times as long in all as {fewer}: either the problem grows with the number of ranks, and these times are of different problems, or ranks slow each other down.",
+            ratio(growth.times)
         ));
     }
     let errors: Vec<f64> = all.iter().filter_map(Split::error).map(f64::abs).collect();

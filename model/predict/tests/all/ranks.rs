@@ -1,6 +1,6 @@
 //! Hybrid programs of which all is known: what is predicted with other ranks and threads.
 
-use fathomp_predict::ranks::{Between, RankCell, Split, ThreadModel, best, splits};
+use fathomp_predict::ranks::{Between, RankCell, Split, ThreadModel, best, growth, splits};
 
 const MS: f64 = 1e6;
 
@@ -54,6 +54,20 @@ fn more_ranks_and_threads_are_predicted_from_a_few() {
             "{one:?}: {truth}"
         );
     }
+}
+
+#[test]
+fn work_that_grows_with_the_number_of_ranks_is_told() {
+    let measured = [(1, 2), (1, 1), (2, 1), (4, 1)];
+    assert_eq!(growth(&predict(&measured, &measured)), None);
+    // Every rank does the same, however many there are.
+    let weak = measured.map(|(ranks, threads)| RankCell {
+        ranks,
+        ..cell(1, threads)
+    });
+    let found = growth(&splits(&weak, &Exact, &measured)).expect("it grows");
+    assert_eq!((found.ranks, found.threads), ([1, 4], 1));
+    assert!((found.times - 4.0).abs() < 1e-9, "{found:?}");
 }
 
 #[test]
