@@ -22,6 +22,9 @@ const MESSAGE_NS_MAX: [f64; 2] = [50e3, 500e3];
 /// Equal work takes up to so many times as long on one processor as on another: they share cores with
 /// other programs, or a virtual machine's host gives their time to others.
 const SLOWER_MAX: f64 = 1.75;
+/// Messages are sent late if a rank waits for them in this part of its calls. Where ranks work equally
+/// long on the mean, and now one and now the other comes later, it is one half.
+const REGULAR_MIN: f64 = 0.75;
 /// Calls that take turns take so many times as long together as alone.
 const TURNS_RATIO: f64 = 1.5;
 /// Letters of a place's name.
@@ -246,7 +249,8 @@ impl<'a> Whole<'a> {
             .all
             .waits
             .iter()
-            .filter(|one| one.kind != WaitKind::LastRank && heaviest != Some(one.for_rank));
+            .filter(|one| one.kind != WaitKind::LastRank && heaviest != Some(one.for_rank))
+            .filter(|one| one.regular >= REGULAR_MIN);
         let dearest: &RankWait = others.max_by_key(|one| one.sure_ns)?;
         let share = dearest.sure_ns as f64 / self.ranks / self.ns * left;
         if share < WORTH_MENDING {

@@ -37,6 +37,7 @@ fn wait(kind: WaitKind, ms: u64, sure_ms: u64, for_rank: u32) -> RankWait {
         count: 10,
         waited_ns: ms * MS,
         sure_ns: sure_ms * MS,
+        regular: 1.0,
         rank: 1 - for_rank,
         for_rank,
         pair_ns: ms * MS,
@@ -111,6 +112,10 @@ fn senders_are_late_where_all_ranks_work_equally_long() {
     let causes = diagnose_ranks(&all);
     assert_eq!(kinds(&causes), [Kind::LateSender]);
     assert_eq!(causes[0].share, 0.5);
+    // Now one rank and now the other comes later.
+    all.waits[0].regular = 0.5;
+    assert_eq!(diagnose_ranks(&all), []);
+    all.waits[0].regular = 0.9;
     all.waits[0].sure_ns = 50 * MS;
     assert_eq!(diagnose_ranks(&all), []);
 }

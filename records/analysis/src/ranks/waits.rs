@@ -34,6 +34,9 @@ pub struct RankWait {
     /// Of that, what is left at least if the ranks that are waited for had always had a processor,
     /// and their own messages took no time.
     pub sure_ns: u64,
+    /// The part of its calls there in which a rank waits so: the mean of the ranks, by what they wait.
+    /// Where ranks work equally and now and then one of them comes later, that is about one half.
+    pub regular: f64,
     /// The rank that waits longest there, and the one for which it does.
     pub rank: u32,
     /// See `rank`.
@@ -313,6 +316,21 @@ impl Work<'_> {
         sums
     }
 
+    /// How often each rank calls at each place.
+    fn calls_by_place(&self) -> HashMap<(usize, &CallPlace), u64> {
+        let mut calls: HashMap<(usize, &CallPlace), u64> = HashMap::new();
+        for (rank, events) in self.times.events.iter().enumerate() {
+            let mut counts = vec![0_u64; events.places.len()];
+            for call in &events.calls {
+                counts[call.place as usize] += 1;
+            }
+            for (place, count) in events.places.iter().zip(counts) {
+                *calls.entry((rank, place)).or_default() += count;
+            }
+        }
+        calls
+    }
+
     fn close(mut self, numbers: &[u32]) -> Waits {
         let mut waits = Waits {
             waited_ns: vec![0.0; numbers.len()],
@@ -321,6 +339,7 @@ impl Work<'_> {
         };
         // By kind and names of both places: count, time, and sums by pair of ranks.
         type Sum = (u64, f64, BTreeMap<(usize, usize), PairSum>);
+        let calls = self.calls_by_place();
         let mut sums: BTreeMap<(WaitKind, &CallPlace, &CallPlace), Sum> = BTreeMap::new();
         let place =
             |(rank, place): (u32, u32)| &self.times.events[rank as usize].places[place as usize];
@@ -333,6 +352,7 @@ impl Work<'_> {
             sum.1 += pair.ns;
             // Several places may have one name.
             let of_pair = sum.2.entry((rank, for_rank)).or_default();
+            of_pair.count += pair.count;
             of_pair.ns += pair.ns;
             of_pair.busy += pair.busy;
         }
@@ -341,6 +361,10 @@ impl Work<'_> {
                 .iter()
                 .map(|((_, for_rank), pair)| pair.ns - pair.busy - self.taken(*for_rank));
             let sure_ns: f64 = left.map(|ns| ns.max(0.0)).sum();
+            let regular = regular(&by_pair, |rank| {
+                let calls = calls.get(&(rank, here));
+                calls.copied().unwrap_or(0)
+            });
             let dearest = by_pair.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns));
             let Some(((rank, for_rank), pair)) = dearest else {
                 continue;
@@ -352,6 +376,7 @@ impl Work<'_> {
                 count,
                 waited_ns: ns.round() as u64,
                 sure_ns: sure_ns.round() as u64,
+                regular,
                 rank: numbers[rank],
                 for_rank: numbers[for_rank],
                 pair_ns: pair.ns.round() as u64,
@@ -401,6 +426,22 @@ impl std::fmt::Display for CallPlace {
             false => write!(out, "{} at {}", self.function, self.name),
         }
     }
+}
+
+/// See [`RankWait::regular`]; `calls` are those of a rank at the place.
+fn regular(by_pair: &BTreeMap<(usize, usize), PairSum>, calls: impl Fn(usize) -> u64) -> f64 {
+    let mut by_rank: BTreeMap<usize, (u64, f64)> = BTreeMap::new();
+    for ((rank, _), pair) in by_pair {
+        let sum = by_rank.entry(*rank).or_default();
+        sum.0 += pair.count;
+        sum.1 += pair.ns;
+    }
+    let all_ns: f64 = by_rank.values().map(|(_, ns)| ns).sum();
+    let parts = by_rank.iter().map(|(rank, (count, ns))| {
+        let part = *count as f64 / (calls(*rank) as f64).max(1.0);
+        part.min(1.0) * ns / all_ns.max(1.0)
+    });
+    parts.sum()
 }
 
 /// Brings the clocks of all hosts to that of the first rank's.

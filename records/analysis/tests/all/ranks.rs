@@ -261,6 +261,7 @@ fn a_receiver_waits_until_the_message_is_sent() {
     assert_eq!(found.waits.len(), 2, "{:?}", found.waits);
     let late = wait(&found, WaitKind::LateSender);
     assert_eq!((late.waited_ns, late.rank, late.for_rank), (400_000, 1, 0));
+    assert_eq!(late.regular, 1.0);
     assert!(late.place.starts_with("MPI_Wait") && late.other.starts_with("MPI_Isend"));
     let messages = &found.messages[0];
     assert_eq!((messages.from, messages.to, messages.count), (0, 1, 2));
