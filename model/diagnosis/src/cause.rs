@@ -90,6 +90,8 @@ pub enum Kind {
     EarlyRoot,
     /// Messages of MPI that take long for their bytes.
     SmallMessages,
+    /// Messages of MPI whose bytes take long.
+    LargeMessages,
     /// Threads of a rank call MPI at the same time and take turns there.
     MpiTurns,
     /// Pages and messages between nodes.
@@ -148,6 +150,7 @@ impl Kind {
             Self::LateRoot => "late root",
             Self::EarlyRoot => "early root",
             Self::SmallMessages => "too many small messages",
+            Self::LargeMessages => "large messages",
             Self::MpiTurns => "threads that take turns in MPI",
             Self::Communication => "pages and messages between nodes",
             Self::NodeAtomics => "atomics between nodes",

@@ -19,6 +19,8 @@ const BYTES_PER_NS: [f64; 2] = [1.0, 0.1];
 /// A message takes no longer than this, in nanoseconds, between ranks of one host and of several; what
 /// is beyond that is a rank that lacks its processor in MPI.
 const MESSAGE_NS_MAX: [f64; 2] = [50e3, 500e3];
+/// Messages from this size on are large: what it costs to begin one is little beside moving it.
+const LARGE_BYTES_MIN: f64 = 65536.0;
 /// Equal work takes up to so many times as long on one processor as on another: they share cores with
 /// other programs, or a virtual machine's host gives their time to others.
 const SLOWER_MAX: f64 = 1.75;
@@ -80,6 +82,7 @@ pub fn diagnose_ranks(all: &Ranks) -> Vec<RankCause> {
         late,
         whole.late_messages(left, heaviest),
         whole.small_messages(),
+        whole.large_messages(),
         whole.turns(),
         whole.locked(),
         whole.without_processor(),
@@ -120,6 +123,11 @@ fn crowded(crowd: &RankCrowd) -> RankCause {
         share: 0.0,
         action,
     }
+}
+
+/// Bytes of a message from that place, on the mean.
+fn size(one: &SentMessages) -> f64 {
+    one.bytes as f64 / (one.count as f64).max(1.0)
 }
 
 /// The time in which a rank's first thread is outside of MPI.
@@ -298,24 +306,59 @@ impl<'a> Whole<'a> {
         })
     }
 
+    /// 1 if ranks run on several hosts, else 0.
+    fn several_hosts(&self) -> usize {
+        let hosts = |one: &RankRow| one.host == self.all.ranks[0].host;
+        usize::from(!self.all.ranks.iter().all(hosts))
+    }
+
+    /// Bytes in a nanosecond that MPI moves, as far as the run shows it.
+    fn bytes_per_ns(&self) -> f64 {
+        let fastest = self.all.sent.iter().map(|one| one.bytes_per_ns);
+        fastest.fold(BYTES_PER_NS[self.several_hosts()], f64::max)
+    }
+
+    /// Of places whose messages are of a kind, the dearest, and what all of them take of the run, if
+    /// that is worth mending.
+    fn messages(&self, is_it: impl Fn(&SentMessages) -> bool) -> Option<(&SentMessages, f64)> {
+        let cost = |one: &SentMessages| one.count as f64 * one.message_ns;
+        let found = || self.all.sent.iter().filter(|one| is_it(one));
+        let share = (found().map(cost).sum::<f64>() / self.ranks / self.ns).min(1.0);
+        let dearest = found().max_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+        (share >= WORTH_MENDING).then_some((dearest, share))
+    }
+
+    /// Messages whose bytes take long, of all places together.
+    fn large_messages(&self) -> Option<RankCause> {
+        let bytes_per_ns = self.bytes_per_ns();
+        let (dearest, share) = self.messages(|one| {
+            let by_bytes = size(one) / bytes_per_ns > BYTES_PART_MAX * one.message_ns;
+            by_bytes && size(one) >= LARGE_BYTES_MIN
+        })?;
+        Some(RankCause {
+            kind: Kind::LargeMessages,
+            place: dearest.place.clone(),
+            rank: None,
+            evidence: format!(
+                "{} sends {} of {} on the mean, each takes {} in calls of both ranks; large messages take {} of the run",
+                shorten(&dearest.place, PLACE_CHARS),
+                plural(dearest.count, "message"),
+                bytes(size(dearest).round() as u64),
+                duration(dearest.message_ns),
+                percent(share)
+            ),
+            share,
+            action: "send only what the other rank needs, or begin early (MPI_Isend, MPI_Irecv) and compute meanwhile".to_owned(),
+        })
+    }
+
     /// Messages whose time does not come from their bytes, of all places together.
     fn small_messages(&self) -> Option<RankCause> {
-        let hosts = |one: &RankRow| one.host == self.all.ranks[0].host;
-        let several = usize::from(!self.all.ranks.iter().all(hosts));
-        let fastest = self.all.sent.iter().map(|one| one.bytes_per_ns);
-        let bytes_per_ns = fastest.fold(BYTES_PER_NS[several], f64::max);
-        let size = |one: &SentMessages| one.bytes as f64 / (one.count as f64).max(1.0);
-        let is_small = |one: &&SentMessages| {
+        let (several, bytes_per_ns) = (self.several_hosts(), self.bytes_per_ns());
+        let (dearest, share) = self.messages(|one| {
             one.message_ns <= MESSAGE_NS_MAX[several]
                 && size(one) / bytes_per_ns <= BYTES_PART_MAX * one.message_ns
-        };
-        let cost = |one: &SentMessages| one.count as f64 * one.message_ns;
-        let small = || self.all.sent.iter().filter(is_small);
-        let share = (small().map(cost).sum::<f64>() / self.ranks / self.ns).min(1.0);
-        let dearest = small().max_by(|a, b| cost(a).total_cmp(&cost(b)))?;
-        if share < WORTH_MENDING {
-            return None;
-        }
+        })?;
         let in_a_row = dearest.in_a_row as f64 > 0.5 * dearest.count as f64;
         let (beside, action) = match in_a_row {
             true => (

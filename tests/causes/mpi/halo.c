@@ -3,7 +3,8 @@
  *
  * `plain` exchanges rows and computes then. `overlap` begins to exchange, computes the inner rows,
  * waits, and computes the two rows at the border. Both have no cause. `points` sends each point of
- * a border in a message of its own. Cause: too many small messages.
+ * a border in a message of its own. Cause: too many small messages. `whole` exchanges whole strips
+ * where a row would do. Cause: large messages.
  *
  * The initial values are an eigenvector of the relaxation, so each step multiplies them by the same
  * known factor. */
@@ -15,7 +16,7 @@
 
 enum { ROWS = 512, COLUMNS = 512, ROW = COLUMNS + 2, STEPS = 300, STEPS_OF_POINTS = 5 };
 
-static double *now, *next;
+static double *now, *next, *strip;
 static int above, below;
 
 static void relax(int first, int last) {
@@ -40,6 +41,18 @@ static int exchange(int points, MPI_Request *requests) {
     return open;
 }
 
+/* Exchanges whole strips, and keeps the row at the border of each. */
+static void exchange_whole(void) {
+    enum { ALL = (ROWS + 2) * ROW };
+    int others[] = {above, below}, border[] = {ROWS, 1}, halo[] = {0, ROWS + 1};
+    for (int side = 0; side < 2; side++) {
+        MPI_Sendrecv(now, ALL, MPI_DOUBLE, others[side], 0, strip, ALL, MPI_DOUBLE, others[side], 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (others[side] != MPI_PROC_NULL)
+            memcpy(now + halo[side] * ROW, strip + border[side] * ROW, ROW * sizeof(double));
+    }
+}
+
 int main(int count, char **words) {
     static MPI_Request requests[4 * COLUMNS];
     int rank, ranks, provided;
@@ -50,10 +63,12 @@ int main(int count, char **words) {
     below = rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL;
     const char *variant = count > 1 ? words[1] : "plain";
     int overlaps = strcmp(variant, "overlap") == 0;
+    int is_whole = strcmp(variant, "whole") == 0;
     int points = strcmp(variant, "points") == 0 ? 1 : COLUMNS;
     int steps = points == 1 ? STEPS_OF_POINTS : STEPS;
     now = calloc((ROWS + 2) * ROW, sizeof(double));
     next = calloc((ROWS + 2) * ROW, sizeof(double));
+    strip = calloc((ROWS + 2) * ROW, sizeof(double));
     double across = acos(-1) / (COLUMNS + 1), along = acos(-1) / (ROWS * ranks + 1);
     double sines[ROW];
     for (int x = 1; x <= COLUMNS; x++)
@@ -65,7 +80,9 @@ int main(int count, char **words) {
     }
     MPI_Barrier(MPI_COMM_WORLD);
     for (int step = 0; step < steps; step++) {
-        int open = exchange(points, requests);
+        int open = is_whole ? 0 : exchange(points, requests);
+        if (is_whole)
+            exchange_whole();
         if (overlaps)
             relax(2, ROWS - 1);
         MPI_Waitall(open, requests, MPI_STATUSES_IGNORE);

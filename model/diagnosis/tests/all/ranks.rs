@@ -150,6 +150,25 @@ fn small_messages_are_named_where_their_number_costs_time() {
     assert_eq!(with(sent(100, 8, 4e6, 0)), []);
 }
 
+#[test]
+fn large_messages_are_named_where_their_bytes_cost_time() {
+    let with = |sent: SentMessages| {
+        let mut all = outside(&[900, 900]);
+        all.sent = vec![sent];
+        diagnose_ranks(&all)
+    };
+    let causes = with(sent(100, 8 << 20, 4e6, 0));
+    assert_eq!(kinds(&causes), [Kind::LargeMessages]);
+    assert_eq!(causes[0].share, 0.2);
+    assert_eq!(
+        causes[0].sentence(),
+        "MPI_Isend at a.c:3 sends 100 messages of 8.00 MiB on the mean, each takes 4.00 ms in calls of both ranks; large messages take 20 % of the run: send only what the other rank needs, or begin early (MPI_Isend, MPI_Irecv) and compute meanwhile."
+    );
+    // Too few, and of a size whose bytes explain their time, though it is not large.
+    assert_eq!(with(sent(20, 8 << 20, 4e6, 0)), []);
+    assert_eq!(with(sent(100_000, 4096, 2000.0, 0)), []);
+}
+
 /// A message of the same run shows how fast bytes move.
 #[test]
 fn the_fastest_message_tells_what_bytes_take() {
