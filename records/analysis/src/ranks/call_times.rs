@@ -78,7 +78,7 @@ impl<'a> CallTimes<'a> {
         self.time_in(rank, begin, end, |call| Some(self.own(rank, call).aligned))
     }
 
-    /// The time from `begin` to `end` that lies in a part of each call of a rank.
+    /// The time from `begin` to `end` that is covered by what `part` gives of each call of a rank.
     fn time_in(
         &self,
         rank: usize,

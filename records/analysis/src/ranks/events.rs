@@ -112,7 +112,8 @@ pub(super) struct Events {
     pub(super) is_receiving_unseen: bool,
 }
 
-/// Functions, by names without `MPI_`, in which all ranks wait for all, all for the root, and the root for all.
+/// Functions, by names without `MPI_`: those in which all ranks wait for all, those in which all wait
+/// for the root, and those in which the root waits for all.
 const ALL: &[&str] = &[
     "Barrier",
     "Allreduce",

@@ -10,7 +10,7 @@ pub(super) struct Meeting {
     pub(super) pattern: Pattern,
     /// The root's place in `stays`, if there is one.
     pub(super) root: Option<usize>,
-    /// For each rank of it: the rank's index, and that of its part into
+    /// For each rank of it: the rank's index, and the index of its part in its
     /// [`Events::collectives`].
     pub(super) stays: Vec<(u32, u32)>,
 }

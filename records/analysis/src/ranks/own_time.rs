@@ -33,8 +33,8 @@ pub(super) fn overlap(spans: &[(f64, f64)], begin: f64, end: f64) -> f64 {
     overlap_of(spans, |one| one.0, |at| spans[at], begin, end)
 }
 
-/// The time from `begin` to `end` that lies in parts of things that are in the order of their
-/// begins. `part` gives the part of the one with that index.
+/// The time from `begin` to `end` that is covered. `all` are in the order of what `begins` gives, and
+/// `part` gives the time that the one with this index covers.
 pub(super) fn overlap_of<T>(
     all: &[T],
     begins: impl Fn(&T) -> f64,
@@ -42,7 +42,7 @@ pub(super) fn overlap_of<T>(
     begin: f64,
     end: f64,
 ) -> f64 {
-    // What one thread does does not overlap: only the one before may reach in.
+    // Those of one thread do not overlap: only the one before may reach in.
     let first = all.partition_point(|one| begins(one) < begin);
     let first = first.saturating_sub(1);
     let here = (first..all.len()).take_while(|at| begins(&all[*at]) < end);

@@ -29,8 +29,8 @@ pub(super) struct Reason {
     pub(super) ns: f64,
 }
 
-/// The dearest reason of each call of a rank. The parts of a reason are kept apart, without room
-/// between them: of all ranks there are as many as calls.
+/// The dearest reason of each call of a rank. There are as many as calls, so the parts of a reason
+/// are kept in lists of their own, without padding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reasons {
     /// 0 of a call that does not wait.

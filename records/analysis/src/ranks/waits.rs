@@ -146,8 +146,8 @@ struct PairSum {
     busy: f64,
 }
 
-/// Waits of one kind between two ranks: the kind, and of the one that waits and of the other their
-/// index and that of the place.
+/// Waits of one kind between two ranks: the kind, then rank and place of the call that waits, then
+/// rank and place of what it waits for, all by their indices.
 type PairKey = (WaitKind, (u32, u32), (u32, u32));
 
 struct Work<'a> {
@@ -220,7 +220,7 @@ impl Work<'_> {
                 let late = late as usize;
                 let waited = others(last).map(|at| waits(self, at, WaitKind::LastRank, last));
                 let waited: f64 = waited.sum();
-                // Nobody need come late to a nonblocking operation that is last to begin it.
+                // The last rank to begin a nonblocking operation is late only if others wait.
                 if !one.is_blocking() && waited <= 0.0 {
                     return;
                 }
