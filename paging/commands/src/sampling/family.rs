@@ -238,11 +238,11 @@ mod tests {
             .unwrap();
         let mut family = Family::of(shell.id());
         // It may be this program's own image until it has become the shell.
-        while family.refresh(false).began.is_empty() || !is(&shell, "sh") {}
+        while family.refresh(false).began.is_empty() || !is(shell.id(), "sh") {}
         family.refresh(false);
         let mut input = shell.stdin.take().unwrap();
         input.write_all(b"\n").unwrap();
-        while !is(&shell, "cat") {}
+        while !is(shell.id(), "cat") {}
         assert!(family.is_replaced(shell.id()));
         let changes = family.refresh(false);
         assert!(!family.is_replaced(shell.id()));
@@ -273,8 +273,8 @@ mod tests {
         assert!(!family.processes().any(|process| process == sleep.id()));
     }
 
-    fn is(process: &std::process::Child, name: &str) -> bool {
-        let comm = fs::read_to_string(directory(process.id()).join("comm"));
+    fn is(process: u32, name: &str) -> bool {
+        let comm = fs::read_to_string(directory(process).join("comm"));
         comm.is_ok_and(|comm| comm.trim() == name)
     }
 
@@ -290,6 +290,10 @@ mod tests {
         let mut output = BufReader::new(shell.stdout.take().unwrap());
         output.read_line(&mut line).unwrap();
         let child: u32 = line.trim().parse().unwrap();
+        // The shell names its child before that executes its program, which would be a change.
+        while !is(child, "sleep") {
+            std::thread::yield_now();
+        }
         let mut family = Family::of(shell.id());
         let began = family.refresh(false).began;
         let mut expected = [(shell.id(), shell.id()), (child, child)];
