@@ -7,7 +7,7 @@
 //! Each exports the symbols of one crate here; the linker drops what these do not reach.
 #![forbid(unsafe_code)]
 
-/// What is kept for a recording changes nothing in the program's heap.
+/// Keeps the blocks of a recording out of the program's heap.
 #[global_allocator]
 static HEAP: fathomp_abi::PrivateHeap = fathomp_abi::PrivateHeap;
 

@@ -89,7 +89,7 @@ struct Taken {
     woken: PerState<f64>,
 }
 
-/// What is taken, by place, if anything is.
+/// The time to take from each place; none if the thread always had a processor.
 fn off_processor(
     account: &TimeAccount<'_>,
     thread: usize,
