@@ -36,8 +36,18 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
     /// now (see [`Self::cover`]).
     pub fn lacking(&mut self, looked: Option<(PageId, Range<usize>)>) -> (Lacks, u64) {
         let page = looked.as_ref().map(|(page, _)| *page);
+        let remembers = self.protocol.remembers_unseen_writes();
         let lacks = if !self.looks.is_covered(looked) {
-            Lacks::WhatOthersHaveToTell
+            match page.filter(|_| remembers) {
+                Some(page) if self.protocol.may_expose_unseen_writes(page) => {
+                    Lacks::WhatThePageShows
+                }
+                Some(page) => {
+                    self.looks.cover_page(page, self.looks.arrivals());
+                    Lacks::Nothing
+                }
+                None => Lacks::WhatOthersHaveToTell,
+            }
         } else if page.is_some_and(|page| !self.protocol.is_at_home(page)) {
             // Elsewhere nothing comes but by being installed.
             Lacks::Nothing
@@ -47,6 +57,12 @@ impl<P: Protocol<B>, B: Body> Driver<P, B> {
             Lacks::Nothing
         };
         (lacks, self.looks.arrivals())
+    }
+
+    /// A thread has [learned](fathomp_protocols::Operation::Learn) of what a page showed before so
+    /// many arrivals.
+    pub fn cover_page(&mut self, page: PageId, arrivals: u64) {
+        self.looks.cover_page(page, arrivals);
     }
 
     /// Everybody has told since what was known before so many arrivals, and it was learned of.

@@ -191,6 +191,11 @@ impl Engine {
         self.driver.cover(arrivals);
     }
 
+    /// See [`Driver::cover_page`].
+    pub(crate) fn cover_page(&mut self, page: PageId, arrivals: u64) {
+        self.driver.cover_page(page, arrivals);
+    }
+
     /// What watches what the program accesses, if something does.
     pub(crate) fn watch(&mut self) -> Option<&mut Watch> {
         self.work.observer.as_mut()?.watch.as_mut()

@@ -12,8 +12,8 @@ pub(crate) struct Shared {
     pub(crate) areas: Vec<fathomp_protocols::Area>,
     /// Whether the program relies on ordinary loads to acquire.
     pub(crate) loads_acquire: bool,
-    /// Whether it executes atomic instructions.
-    pub(crate) atomics: bool,
+    /// Whether it executes atomic instructions, or waits for plain variables.
+    pub(crate) remembers_unseen: bool,
     /// Whether they can be carried to the homes of their pages.
     pub(crate) carries: bool,
     /// Whether its threads try to take locks, and do not wait for them.

@@ -65,7 +65,7 @@ impl Sharing {
             nodes,
             areas,
             loads_acquire,
-            atomics,
+            remembers_unseen,
             carries,
             tries_locks,
         } = shared;
@@ -79,7 +79,7 @@ impl Sharing {
                 };
                 let config = home::Config {
                     heuristics: usual.heuristics.without(left_out),
-                    atomics,
+                    remembers_unseen,
                     // What is watched or counted as published is sections under a lock.
                     carries: carries && watch.is_none() && !plain,
                     keeps_locks: !tries_locks && watch.is_none() && !plain && !races,
@@ -92,7 +92,7 @@ impl Sharing {
             Protocol::Homeless => {
                 let usual = homeless::Config::usual(nodes, areas, mib, plain, loads_acquire);
                 let config = homeless::Config {
-                    atomics,
+                    remembers_unseen,
                     // What is watched is sections under a lock.
                     postpones: carries && watch.is_none() && !plain,
                     ..usual

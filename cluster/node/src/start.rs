@@ -447,7 +447,7 @@ impl Forming {
             nodes: size.nodes,
             areas: layout.homes(),
             loads_acquire: sharing.loads_acquire(traits.waits),
-            atomics: traits.atomics,
+            remembers_unseen: traits.atomics || traits.waits != crate::Waits::Never,
             tries_locks: traits.tries_locks,
             carries: traits.carries && traits.waits == crate::Waits::Never,
         };

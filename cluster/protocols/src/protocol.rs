@@ -270,6 +270,12 @@ pub trait Protocol<B> {
         false
     }
 
+    /// Whether [`Self::may_expose_unseen_writes`] is known of each page, and not merely said of
+    /// none.
+    fn remembers_unseen_writes(&self) -> bool {
+        false
+    }
+
     /// Whether atomic instructions that work on a page are [carried](Operation::Change) to its
     /// home.
     fn forwards_atomics(&self, _page: PageId) -> bool {
@@ -326,6 +332,10 @@ impl<B, P: Protocol<B> + ?Sized> Protocol<B> for Box<P> {
 
     fn may_expose_unseen_writes(&self, page: PageId) -> bool {
         (**self).may_expose_unseen_writes(page)
+    }
+
+    fn remembers_unseen_writes(&self) -> bool {
+        (**self).remembers_unseen_writes()
     }
 
     fn forwards_atomics(&self, page: PageId) -> bool {

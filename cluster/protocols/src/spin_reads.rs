@@ -32,6 +32,8 @@ pub enum Lacks {
     Nothing,
     /// What others have told, or tell right now.
     WhatIsTold,
+    /// Intervals that the page shows at which it looked ([`crate::Operation::Learn`]).
+    WhatThePageShows,
     /// What others may have kept to themselves.
     WhatOthersHaveToTell,
 }
@@ -104,6 +106,15 @@ impl SpinReads {
             if look.changed_by <= arrivals {
                 look.changed = Bytes::NONE;
             }
+        }
+    }
+
+    /// All that was written before what came to a page, so many arrivals ago at the latest, is
+    /// known here now.
+    pub fn cover_page(&mut self, page: PageId, arrivals: u64) {
+        let look = self.pages.get_mut(&page);
+        if let Some(look) = look.filter(|look| look.changed_by <= arrivals) {
+            look.changed = Bytes::NONE;
         }
     }
 

@@ -98,7 +98,7 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
                 // What the program takes by itself is not shared.
                 watch_home: plain && nodes > 1,
                 // Recordings of accesses know no atomic instructions, but locks.
-                atomics: false,
+                remembers_unseen: false,
                 keeps_locks: !plain,
                 heuristics: usual.heuristics.without(setting.left_out),
                 ..usual
@@ -110,7 +110,7 @@ pub fn replay(accesses: &Accesses, setting: &Setting) -> Result<Outcome, ReplayE
         Sharing::Homeless { plain, memory_mib } => {
             let usual = homeless::Config::usual(nodes, areas, memory_mib, plain, acquire);
             let config = homeless::Config {
-                atomics: false,
+                remembers_unseen: false,
                 heuristics: usual.heuristics.without(setting.left_out),
                 ..usual
             };

@@ -91,6 +91,13 @@ impl Program {
         })
     }
 
+    /// Whether a thread waits for a byte in a loop of its own.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        let mut steps = self.threads.iter().flatten().flatten();
+        steps.any(|step| matches!(step, Step::Wait(..)))
+    }
+
     /// Whether a thread tries to take a lock that others may have.
     #[must_use]
     pub fn tries_locks(&self) -> bool {

@@ -15,18 +15,15 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 impl Node {
-    /// A loop of the program finds a plain variable unchanged. As when it yields; but nobody
-    /// may flush where the variable is changed, so all are asked to, now and then: late if it
-    /// `has_flushed` in this round itself, as others then do, too, as a rule.
+    /// A loop of the program finds a plain variable unchanged, and perhaps `has_flushed` in this
+    /// round. As when it yields; but nobody may flush where the variable is changed, so all are
+    /// asked to, now and then. That is late: most programs flush there, and a node that is asked
+    /// ends its interval, after which its pages trap again.
     pub fn waits(&self, has_flushed: bool) {
-        let second = match has_flushed {
-            true => Second::Late,
-            false => Second::Soon,
-        };
         // Rounds of loops that flush are nothing that happens.
         let flushes = self.publishing.flushes.load(Ordering::Relaxed);
         let others = self.activity.load(Ordering::Relaxed).wrapping_sub(flushes);
-        spin_flush::flush_when_due(others, second, |is_first| {
+        spin_flush::flush_when_due(others, Second::Late, |is_first| {
             if is_first && has_flushed {
                 return false;
             }
@@ -49,6 +46,7 @@ impl Node {
             Some(bytes) if !self.is_shared(bytes.start) => return,
             Some(bytes) => self.place_of(bytes),
         };
+        let page = looked.as_ref().map(|(page, _)| *page);
         let (lacks, arrivals) = {
             let _inside = deferral::enter();
             lock(&self.engine).lacking(looked)
@@ -57,15 +55,20 @@ impl Node {
             return;
         }
         self.end_interval(End::Flush);
-        self.flushing(|| {
-            if lacks == Lacks::WhatIsTold {
-                self.operation(Operation::AcquireFlush);
-                return;
+        self.flushing(|| match (lacks, page) {
+            (Lacks::Nothing, _) => {}
+            (Lacks::WhatIsTold, _) => drop(self.operation(Operation::AcquireFlush)),
+            (Lacks::WhatThePageShows, Some(page)) => {
+                self.operation(Operation::Learn(page));
+                let _inside = deferral::enter();
+                lock(&self.engine).cover_page(page, arrivals);
             }
-            self.have_published();
-            self.operation(Operation::AcquireFlush);
-            let _inside = deferral::enter();
-            lock(&self.engine).cover(arrivals);
+            (Lacks::WhatThePageShows | Lacks::WhatOthersHaveToTell, _) => {
+                self.have_published();
+                self.operation(Operation::AcquireFlush);
+                let _inside = deferral::enter();
+                lock(&self.engine).cover(arrivals);
+            }
         });
     }
 

@@ -147,6 +147,7 @@ impl Heuristic for HistoryPredictor {
 
     fn after_barrier(&mut self, settled: &[PageId], view: &dyn View) -> Vec<PageId> {
         self.begun = view.interval();
+        self.streams.forget();
         for page in settled {
             self.pages.entry(*page).pattern.settled();
         }

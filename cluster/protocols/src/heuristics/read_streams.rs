@@ -5,8 +5,9 @@ use super::direction::Direction;
 use crate::PageRange;
 use fathomp_types::PageId;
 
-/// Streams that are followed at the same time.
-const STREAMS_MAX: usize = 4;
+/// Streams that are followed at the same time: a transform along the third dimension of an array
+/// reads in all of its planes in turn.
+const STREAMS_MAX: usize = 512;
 
 /// Pages that are fetched where no stream is known: a round trip takes as long as sending some
 /// ten pages.
@@ -19,8 +20,8 @@ struct Stream(PageRange);
 /// Sequential readers that have been noticed lately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Streams {
-    known: [Option<Stream>; STREAMS_MAX],
-    /// The one to be forgotten next.
+    known: Vec<Stream>,
+    /// The one to be forgotten next, if there are as many as are followed.
     oldest: usize,
 }
 
@@ -38,30 +39,44 @@ impl Streams {
         }
         let (slot, way, pages) = self.stream_at(page);
         let pages = way.run(page, pages.min(pages_max), may_come);
-        self.known[slot] = Some(Stream(pages));
+        match slot {
+            Some(slot) => self.known[slot] = Stream(pages),
+            None => self.begin(Stream(pages)),
+        }
         pages
     }
 
-    /// Where to note a stream that goes on or begins at `page`, which way it goes, and how many
-    /// pages to fetch.
-    fn stream_at(&mut self, page: PageId) -> (usize, Direction, u32) {
+    /// A barrier is over: what comes is another phase, and begins its own streams.
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
+        self.oldest = 0;
+    }
+
+    /// Follows one more stream, in place of the oldest if there are too many.
+    fn begin(&mut self, stream: Stream) {
+        if self.known.len() < STREAMS_MAX {
+            self.known.push(stream);
+            return;
+        }
+        self.known[self.oldest] = stream;
+        self.oldest = (self.oldest + 1) % STREAMS_MAX;
+    }
+
+    /// The stream that goes on at `page`, if one does, which way it goes, and how many pages to
+    /// fetch.
+    fn stream_at(&self, page: PageId) -> (Option<usize>, Direction, u32) {
         let at = u64::from(page.0);
         let known = self.known.iter().enumerate();
-        let mut going_on = known.filter_map(|(slot, stream)| {
-            let Stream(pages) = (*stream)?;
+        let mut going_on = known.filter_map(|(slot, Stream(pages))| {
             let way = match (pages.end() == at, u64::from(pages.first().0) == at + 1) {
                 (true, _) => Direction::Up,
                 (_, true) => Direction::Down,
                 _ => return None,
             };
-            Some((slot, way, pages.len().saturating_mul(2)))
+            Some((Some(slot), way, pages.len().saturating_mul(2)))
         });
         let found = going_on.next();
-        found.unwrap_or_else(|| {
-            let slot = self.oldest;
-            self.oldest = (self.oldest + 1) % STREAMS_MAX;
-            (slot, Direction::Up, FIRST_PAGES)
-        })
+        found.unwrap_or((None, Direction::Up, FIRST_PAGES))
     }
 }
 
@@ -87,5 +102,34 @@ mod tests {
         assert_eq!(read(112, 12), (112, 12));
         assert_eq!(read(3, 64), (3, 4));
         assert_eq!(read(2, 1), (2, 1));
+    }
+
+    /// As a transform along the third dimension of an array does.
+    #[test]
+    fn a_thread_that_reads_in_many_planes_in_turn_gets_longer_runs_in_each() {
+        let mut streams = Streams::default();
+        let mut read = |row: u32, plane: u32| {
+            let page = PageId(1000 * plane + row);
+            streams.worth_fetching(page, 16, |_| true).len()
+        };
+        for (row, pages) in [(0, 4), (4, 8), (12, 16)] {
+            assert!((0..256).all(|plane| read(row, plane) == pages), "{row}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_streams_the_oldest_is_forgotten_and_at_a_barrier_all_are() {
+        let mut streams = Streams::default();
+        let pages_at = |streams: &mut Streams, page: u32| {
+            streams.worth_fetching(PageId(page), 16, |_| true).len()
+        };
+        for stream in 0..=u32::try_from(STREAMS_MAX).unwrap() {
+            assert_eq!(pages_at(&mut streams, 1000 * stream), 4);
+        }
+        assert_eq!(streams.known.len(), STREAMS_MAX);
+        assert_eq!(pages_at(&mut streams, 1004), 8);
+        assert_eq!(pages_at(&mut streams, 4), 4);
+        streams.forget();
+        assert_eq!(pages_at(&mut streams, 2004), 4);
     }
 }

@@ -63,10 +63,10 @@ pub struct Config {
     /// that acquire and writes that release. It costs: a node that serves a page that
     /// it is writing ends its interval first.
     pub loads_acquire: bool,
-    /// Whether programs execute atomic instructions, which may read what was stored plainly: a
-    /// lock that was taken by an exchange and given back by a store. It is remembered what pages
-    /// [show](shown).
-    pub atomics: bool,
+    /// Whether a thread may read without a lock or barrier before it what was stored plainly: by an
+    /// atomic instruction, as of a lock that was taken by an exchange and given back by a store, or
+    /// in a loop that waits for a variable. It is remembered what pages [show](shown).
+    pub remembers_unseen: bool,
     /// Whether atomic instructions are carried to their page's home: all of the program's can be.
     /// A thread that executes one learns of what came before what it found there, and of nothing
     /// else: that orders less than if all of them took one lock.
@@ -102,7 +102,7 @@ impl Config {
             published_steps: plain,
             batch: if plain { 1 } else { BATCH },
             loads_acquire,
-            atomics: true,
+            remembers_unseen: true,
             carries: false,
             keeps_locks: false,
             heuristics: match (plain, loads_acquire) {
@@ -442,6 +442,10 @@ impl<B: Body + Clone + Debug> Protocol<B> for Home<B> {
 
     fn awaits_diffs(&self) -> bool {
         !self.is_settled()
+    }
+
+    fn remembers_unseen_writes(&self) -> bool {
+        self.notes_what_is_shown()
     }
 
     fn may_expose_unseen_writes(&self, page: PageId) -> bool {

@@ -21,7 +21,7 @@ use fathomp_types::{PageId, ThreadId};
 impl<B: Clone + Body> Home<B> {
     /// Whether it is remembered what pages show.
     pub(super) fn notes_what_is_shown(&self) -> bool {
-        self.config.atomics && !self.config.loads_acquire
+        self.config.remembers_unseen && !self.config.loads_acquire
     }
 
     /// A page at home here is about to be served, and is as it was before that: what must be

@@ -49,10 +49,11 @@ pub struct Config {
     /// whenever an interval ends, and a node that serves a page which it writes
     /// unwatched ends its interval first.
     pub loads_acquire: bool,
-    /// Whether programs execute atomic instructions, which may read what was stored plainly: a
-    /// lock that was taken by an exchange and given back by a store. A page that is written
+    /// Whether a thread may read without a lock or barrier before it what was stored plainly: by an
+    /// atomic instruction, as of a lock that was taken by an exchange and given back by a store, or
+    /// in a loop that waits for a variable. A page that is written
     /// unwatched is then served as if loads acquired. Not where pages stay writable.
-    pub atomics: bool,
+    pub remembers_unseen: bool,
     /// Whether a written page stays writable when its interval ends, until its diff is
     /// wanted, as in TreadMarks. That saves faults, but a diff may show what its interval has
     /// not told: a program that gives a lock of its own back by an ordinary store does not
@@ -106,7 +107,7 @@ impl Config {
             areas,
             diffs_max: u32::try_from(diffs).unwrap_or(u32::MAX),
             loads_acquire,
-            atomics: true,
+            remembers_unseen: true,
             stays_writable: plain,
             postpones: false,
             sole_writers: !plain,
@@ -478,6 +479,10 @@ impl<B> Protocol<B> for Homeless<B> {
 
     fn batches_atomics(&self, page: PageId) -> bool {
         self.can_postpone(page)
+    }
+
+    fn remembers_unseen_writes(&self) -> bool {
+        self.notes_what_is_shown()
     }
 
     fn may_expose_unseen_writes(&self, page: PageId) -> bool {

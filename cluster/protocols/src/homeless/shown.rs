@@ -20,9 +20,9 @@ use fathomp_types::{PageId, ThreadId};
 
 impl<B> Homeless<B> {
     /// Whether it is remembered what pages show.
-    fn notes_what_is_shown(&self) -> bool {
+    pub(super) fn notes_what_is_shown(&self) -> bool {
         let config = &self.config;
-        config.atomics && !config.loads_acquire && !config.stays_writable
+        config.remembers_unseen && !config.loads_acquire && !config.stays_writable
     }
 
     /// Others are about to see what this node has written unwatched: what they have to know is

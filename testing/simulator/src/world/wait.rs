@@ -31,10 +31,12 @@ pub(super) enum Stage {
         arrivals: u64,
         ends: bool,
     },
+    /// It has asked for what the page showed, after so many arrivals.
+    Learns { arrivals: u64 },
     /// What they told is known.
     Knows { arrivals: u64 },
     /// It has learned of what was told.
-    Learns,
+    HasLearned,
 }
 
 /// What nodes send each other beside their protocol.
@@ -80,13 +82,20 @@ impl<P: Protocol<Blob>> World<'_, P> {
                 let looked = is_known.then(|| (address.page(), at..at + 1));
                 match self.drivers[node].lacking(looked) {
                     (Lacks::Nothing, _) => return self.has_waited(node, thread),
-                    (Lacks::WhatIsTold, _) => (Stage::Learns, Operation::AcquireFlush),
+                    (Lacks::WhatIsTold, _) => (Stage::HasLearned, Operation::AcquireFlush),
+                    (Lacks::WhatThePageShows, arrivals) => {
+                        (Stage::Learns { arrivals }, Operation::Learn(address.page()))
+                    }
                     (Lacks::WhatOthersHaveToTell, arrivals) => {
                         return self.ask_all(node, thread, arrivals, true);
                     }
                 }
             }
-            Stage::Learns => return self.has_waited(node, thread),
+            Stage::HasLearned => return self.has_waited(node, thread),
+            Stage::Learns { arrivals } => {
+                self.drivers[node].cover_page(address.page(), arrivals);
+                return self.has_waited(node, thread);
+            }
             // The last answer lets it go on.
             Stage::Asks { ends: false, .. } => (Stage::Looks, Operation::Flush),
             Stage::Asks { arrivals, .. } => (Stage::Knows { arrivals }, Operation::AcquireFlush),

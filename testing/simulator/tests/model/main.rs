@@ -167,7 +167,7 @@ fn home_config(program: &Program, number: usize, areas: Vec<Area>) -> home::Conf
         published_steps: number == 3,
         batch: 1,
         loads_acquire: program.relies_on_loads,
-        atomics: true,
+        remembers_unseen: true,
         heuristics: predictors(),
         fan_in: if number == 0 { 1 } else { 2 },
         log_max: if number == 1 { 1 } else { 1024 },
@@ -192,7 +192,7 @@ fn homeless_configs(program: &Program) -> Vec<homeless::Config> {
                 areas: areas.clone(),
                 diffs_max,
                 loads_acquire: program.relies_on_loads || program.relies_on_writes || acquires,
-                atomics: true,
+                remembers_unseen: true,
                 stays_writable: true,
                 postpones: false,
                 sole_writers,
@@ -293,7 +293,7 @@ fn homeless_where_changes_are_postponed() {
                 areas: areas.clone(),
                 diffs_max,
                 loads_acquire: false,
-                atomics: true,
+                remembers_unseen: true,
                 stays_writable: false,
                 postpones: true,
                 sole_writers,
@@ -334,7 +334,7 @@ fn what_is_wrong_is_found() {
 fn what_atomic_instructions_may_read_is_found() {
     let wrong = (0..).zip(areas()).any(|(number, areas)| {
         let mut config = home_config(&LOCKED_BY_EXCHANGES, number, areas);
-        config.atomics = false;
+        config.remembers_unseen = false;
         let home = |me| Home::new(me, config.clone()).unwrap();
         let cluster = cluster(&LOCKED_BY_EXCHANGES, FAULTS_MAX, home);
         let checked = cluster.checker().spawn_bfs().join();
