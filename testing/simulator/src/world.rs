@@ -304,7 +304,7 @@ impl<'a, P: Protocol<Blob>> World<'a, P> {
         let may_stand = node > 0 || self.drivers[node].protocol().forwards_atomics(PageId(0));
         let state = &mut cluster.nodes[node];
         let has_begun = state.reached <= cluster.at_barrier.len();
-        if may_stand && !has_begun && state.is_needed_until_all_come(cluster.updates) {
+        if may_stand && !has_begun && state.is_needed_until_all_come(cluster.learn) {
             state.awaiting = Some(thread);
             if !cluster.spins() {
                 // Another node may wait for what was written before.

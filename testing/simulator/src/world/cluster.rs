@@ -82,15 +82,15 @@ impl Node {
     /// Whether threads that take no part in barriers may do here what others wait for. At a
     /// barrier of the protocol they may have to stand still: it begins when all nodes have
     /// come to the program's. On real nodes so it does if there are any such threads; here only
-    /// if they synchronise, or if others have updated bytes beside what they write: these wait
+    /// if they synchronise, or if others `learn` what pages show beside what they write: these wait
     /// until that is told.
-    pub(super) fn is_needed_until_all_come(&self, updates: bool) -> bool {
+    pub(super) fn is_needed_until_all_come(&self, learn: bool) -> bool {
         let synchronises = |step: &Step| {
             let is_plain = matches!(step, Step::Read(_) | Step::Write(..) | Step::Observe(_));
             !is_plain
         };
         let mut own = self.threads.iter().filter(|thread| !thread.member);
-        own.any(|thread| updates || thread.steps.iter().any(synchronises))
+        own.any(|thread| learn || thread.steps.iter().any(synchronises))
     }
 }
 
@@ -99,8 +99,8 @@ pub(super) struct Cluster<'a> {
     pub(super) nodes: Vec<Node>,
     /// What every write reaches at once.
     pub(super) truth: BTreeMap<Address, u8>,
-    /// Whether threads update bytes.
-    pub(super) updates: bool,
+    /// Whether threads may have to learn what pages show: they update bytes, or wait for some.
+    pub(super) learn: bool,
     /// Bytes that threads write which take no part in barriers.
     pub(super) unsettled: BTreeSet<Address>,
     /// Bytes of which the truth is what was added so far, wherever that is.
@@ -148,7 +148,7 @@ impl<'a> Cluster<'a> {
         let mut cluster = Self {
             nodes: nodes.collect(),
             truth: BTreeMap::new(),
-            updates: program.updates(),
+            learn: program.updates() || program.waits(),
             unsettled: check::unsettled(program),
             added: check::added(program),
             at_barrier: Vec::new(),
