@@ -12,6 +12,7 @@ mod desk;
 mod extrapolate;
 mod false_sharing;
 mod homes;
+mod least;
 mod memory;
 mod outcome;
 mod setting;

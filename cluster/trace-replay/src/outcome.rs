@@ -15,6 +15,9 @@ pub struct NodeOutcome {
     pub handling_ns: u64,
     /// Application time of its threads.
     pub work_ns: u64,
+    /// Bytes that others changed and that have to come here, whatever the protocol: at most what
+    /// is received. See `least.rs`.
+    pub least_bytes: u64,
 }
 
 /// What a replay counted.
@@ -57,6 +60,7 @@ impl AddAssign<&Self> for NodeOutcome {
         self.messages += more.messages;
         self.handling_ns += more.handling_ns;
         self.work_ns += more.work_ns;
+        self.least_bytes += more.least_bytes;
     }
 }
 

@@ -12,6 +12,7 @@ mod thread;
 
 use crate::desk::Desk;
 use crate::homes;
+use crate::least::Least;
 use crate::memory::{Memory, Size};
 use crate::outcome::{NodeOutcome, Outcome};
 use crate::setting::{Setting, Sharing};
@@ -168,6 +169,7 @@ struct World<'a> {
     queue: Queue,
     regions: Regions,
     desk: Desk,
+    least: Least,
     /// A message as bytes, to know how many they are.
     bytes: Vec<u8>,
 }
@@ -209,6 +211,7 @@ impl<'a> World<'a> {
             queue: Queue::default(),
             regions,
             desk: Desk::default(),
+            least: Least::new(usize::from(setting.nodes), accesses.page_bytes),
             bytes: Vec::new(),
         })
     }

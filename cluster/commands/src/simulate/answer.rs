@@ -8,6 +8,7 @@ use fathomp_analysis::Dsm;
 use fathomp_predict::prices::{Network, PricesOf};
 use fathomp_report::text::{Grid, bytes, duration, percent, short_count};
 use fathomp_trace_replay::{NodeOutcome, Outcome, RegionOutcome};
+use fathomp_transport::Net;
 use fathomp_types::Clock;
 use fathomp_types::units::plural;
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub(super) struct Point {
     time_s: f64,
     /// Against one thread alone.
     speedup: f64,
+    /// The time that the least bytes take on the wire, of the node to which most have to come.
+    least_wire_s: f64,
     all: Node,
     by_region: Vec<Region>,
     /// Of the nodes.
@@ -67,6 +70,8 @@ pub(super) struct Node {
     pub(super) messages: u64,
     work_ns: u64,
     handling_ns: u64,
+    /// Bytes that others changed and that have to come here, whatever the protocol.
+    least_bytes: u64,
 }
 
 impl From<&NodeOutcome> for Node {
@@ -76,6 +81,7 @@ impl From<&NodeOutcome> for Node {
             messages: node.messages,
             work_ns: node.work_ns,
             handling_ns: node.handling_ns,
+            least_bytes: node.least_bytes,
         }
     }
 }
@@ -95,7 +101,7 @@ struct Region {
 /// What the table of nodes shows, and how.
 type Shown = (&'static str, fn(&Node) -> u64, fn(u64) -> String);
 
-const SHOWN: [Shown; 14] = [
+const SHOWN: [Shown; 15] = [
     (
         "own pages written first",
         |n| n.counts.write_faults_local,
@@ -115,6 +121,7 @@ const SHOWN: [Shown; 14] = [
     ("locks", |n| n.counts.locks, short_count),
     ("messages sent", |n| n.messages, short_count),
     ("sent", |n| n.counts.bytes_sent, bytes),
+    ("has to come", |n| n.least_bytes, bytes),
     ("application", |n| n.work_ns, time),
     ("in faults", |n| n.counts.fault_ns, time),
     ("in barriers", |n| n.counts.barrier_ns, time),
@@ -125,7 +132,7 @@ fn time(ns: u64) -> String {
 }
 
 impl Point {
-    pub(super) fn new(outcome: &Outcome, known: &Known, each: bool) -> Self {
+    pub(super) fn new(outcome: &Outcome, known: &Known, net: &Net, each: bool) -> Self {
         let alone_ns = known.alone_ns();
         let nodes: Vec<_> = outcome.nodes.iter().map(Node::from).collect();
         let spreads = SHOWN.iter().map(|(what, of, _)| {
@@ -143,12 +150,26 @@ impl Point {
             extrapolated: false,
             time_s: outcome.time_ns as f64 * 1e-9,
             speedup: alone_ns as f64 / outcome.time_ns.max(1) as f64,
+            least_wire_s: least_wire_s(&nodes, net),
             all: Node::from(&outcome.all()),
             by_region: regions(outcome, known),
             per_node: spreads.collect(),
             each: each.then_some(nodes),
             events: outcome.events,
         }
+    }
+
+    /// How far what is sent is from the least that has to be.
+    fn bound(&self) -> Option<String> {
+        let (sent, least) = (self.all.counts.bytes_sent, self.all.least_bytes);
+        let times = (least > 0).then(|| sent as f64 / least as f64)?;
+        Some(format!(
+            "On {} {} have to cross, which take {} of {} on the wire; {times:.1} times as much is sent.",
+            plural(self.nodes as u64, "node"),
+            bytes(least),
+            duration(self.least_wire_s * 1e9),
+            duration(self.time_s * 1e9),
+        ))
     }
 
     fn speedup(&self) -> String {
@@ -158,6 +179,13 @@ impl Point {
             "–".to_owned()
         }
     }
+}
+
+/// The time that what has to come takes on the wire, if all links carry it at once: that of the node to
+/// which most does.
+fn least_wire_s(nodes: &[Node], net: &Net) -> f64 {
+    let most = nodes.iter().map(|node| node.least_bytes).max();
+    most.unwrap_or(0) as f64 / (net.mb_per_s() * 1e6)
 }
 
 /// Regions in the order in which the program came to them, those of one name together;
@@ -222,6 +250,7 @@ impl Answer {
                 short_count(all.counts.diffs_made),
                 short_count(all.messages),
                 bytes(all.counts.bytes_sent),
+                bytes(all.least_bytes),
             ]);
             let mark = if point.extrapolated { " *" } else { "" };
             grid.row(format!("{}{mark}", point.nodes), cells);
@@ -266,8 +295,12 @@ impl Answer {
                 last.nodes_text(width)
             ));
         }
+        if let Some(bound) = self.points.last().and_then(Point::bound) {
+            text.push_str(&format!("\n{bound}\n"));
+        }
         text.push_str(
-            "\nSpeedup is against the application time of all threads, one after the other.\n",
+            "\nSpeedup is against the application time of all threads, one after the other. Least: what other \
+             nodes\nchanged in pages that a node then reads, once each; with pages of this size no protocol can do with less.\n",
         );
         if self.points.iter().any(|point| point.extrapolated) {
             text.push_str("* What so many threads access is told from fewer.\n");
@@ -345,6 +378,7 @@ fn with_counts(grid: Grid) -> Grid {
         .column("Diffs", 1)
         .column("Messages", 1)
         .column("Sent", 0)
+        .column("Least", 0)
 }
 
 impl Point {
@@ -356,7 +390,10 @@ impl Point {
         let mut grid = with_counts(grid);
         for region in &self.by_region {
             let Node {
-                counts, messages, ..
+                counts,
+                messages,
+                least_bytes,
+                ..
             } = &region.all;
             let cells = vec![
                 short_count(region.instances),
@@ -368,6 +405,7 @@ impl Point {
                 short_count(counts.diffs_made),
                 short_count(*messages),
                 bytes(counts.bytes_sent),
+                bytes(*least_bytes),
             ];
             grid.row(region.name.clone(), cells);
         }

@@ -32,7 +32,7 @@ pub fn simulate(plan: &Simulate, console: Console) -> Outcome {
         for page_bytes in sizes {
             let (accesses, extrapolated) = known.on(nodes, *page_bytes)?;
             let outcome = priced.replay(&accesses, nodes, homes)?;
-            let mut point = Point::new(&outcome, &known, plan.per_node);
+            let mut point = Point::new(&outcome, &known, &priced.net, plan.per_node);
             point.extrapolated = extrapolated;
             point.page_bytes = *page_bytes;
             points.push(point);

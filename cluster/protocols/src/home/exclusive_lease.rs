@@ -175,7 +175,9 @@ impl<B: Clone + Body> Home<B> {
         let entry = self.table.get(page);
         let state = match entry.state {
             State::Shared => true,
-            State::Written => alone == self.me,
+            // Where homes notice all writes, what is untouched counts as not written (see
+            // `note_what_it_follows`).
+            State::Written => alone == self.me && !self.config.watch_home,
             _ => false,
         };
         let wanted = |parked: &super::Parked| parked.is_about(page);

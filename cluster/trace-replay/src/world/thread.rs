@@ -133,7 +133,12 @@ impl World<'_> {
             (runner.run, runner.page) = (0, 0);
             runner.work_ns = step.work_ns;
             runner.accesses = runs.iter().map(|run| u64::from(run.pages.len())).sum();
-            node.outcome().work_ns += step.work_ns;
+            let reads = runs.iter().filter(|run| run.access == Access::Read);
+            let least = &mut self.least;
+            let comes: u64 = reads.map(|run| least.reads(runner.node, run.pages)).sum();
+            let outcome = node.outcome();
+            outcome.work_ns += step.work_ns;
+            outcome.least_bytes += comes;
         }
         while let Some(run) = runs.get(runner.run) {
             let page = PageId(run.pages.first().0 + runner.page);
@@ -155,6 +160,9 @@ impl World<'_> {
             self.queue
                 .push(now_ns.saturating_add(passed_ns), Event::Run(thread));
             return Ok(());
+        }
+        for run in runs.iter().filter(|run| run.access == Access::Write) {
+            self.least.wrote(runner.node, run.pages, run.diff_bytes);
         }
         self.end_interval(thread, step.end, now_ns)
     }

@@ -4,6 +4,7 @@
 use crate::common::{HOME, HOMELESS, program, read, setting, thread, write};
 use fathomp_access_trace::{AccessError, Accesses, End, ReadError, Run, Step};
 use fathomp_protocols::{Access, PageRange};
+use fathomp_trace::dsm::DsmCount;
 use fathomp_trace_replay::replay;
 use fathomp_types::PageId;
 use proptest::prelude::*;
@@ -233,6 +234,8 @@ proptest! {
         for sharing in [HOME, HOMELESS] {
             let once = replay(&accesses, &setting(nodes, sharing));
             prop_assert!(once.is_ok(), "{:?}", once);
+            let all = once.as_ref().map(fathomp_trace_replay::Outcome::all).unwrap_or_default();
+            prop_assert!(all.least_bytes <= all.counts[DsmCount::BytesSent], "{:?}", all);
             prop_assert_eq!(once, replay(&accesses, &setting(nodes, sharing)));
         }
     }

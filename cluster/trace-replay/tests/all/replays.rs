@@ -39,6 +39,19 @@ fn each_page_that_another_node_has_is_fetched_once() {
     assert_eq!(count(&accesses, &setting(1, HOME), fetches), [0]);
 }
 
+/// Also if they travel at other times, or not as pages.
+#[test]
+fn what_another_node_changed_has_to_come_whatever_the_protocol() {
+    let accesses = handed_over(10);
+    for sharing in [HOME, PLAIN, HOMELESS] {
+        let outcome = replay(&accesses, &setting(2, sharing)).unwrap();
+        let least = outcome.nodes.iter().map(|node| node.least_bytes);
+        assert_eq!(least.collect::<Vec<_>>(), [0, 240]);
+    }
+    let alone = replay(&accesses, &setting(1, HOME)).unwrap();
+    assert_eq!(alone.all().least_bytes, 0);
+}
+
 #[test]
 fn a_fetch_takes_two_latencies_and_its_bytes() {
     let alone = |pages| {
