@@ -10,6 +10,7 @@
 mod accesses;
 mod arithmetic;
 mod body;
+mod compilers;
 mod divided;
 mod entries;
 mod groups;

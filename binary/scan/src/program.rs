@@ -177,6 +177,7 @@ fn image_regions(path: &Path, image: &Image, wanted: Option<&BTreeSet<u64>>) -> 
         stripped: image.is_stripped(),
         has_lines: places.are_known(),
         instructions: program.instructions,
+        compilers: crate::compilers::of(image.data()),
         coverage,
     };
     let regions = bodies.into_iter().map(|body| Region {

@@ -39,7 +39,7 @@ pub struct Options {
 /// said in [`Analysis::problems`].
 #[must_use]
 pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::of(recording);
     let sites = Sites::new(recording, &mut symbols);
     let accounts: Vec<TimeAccount<'_>> = recording
         .processes
@@ -112,7 +112,7 @@ pub fn analyse(recording: &Recording, options: &Options) -> Analysis {
             }
         }
     }
-    analysis.problems = problems::find(recording, &analysis, &symbols.without_lines());
+    analysis.problems = problems::find(recording, &analysis, &symbols);
     analysis.problems.extend(trips::problem(recording));
     analysis
 }

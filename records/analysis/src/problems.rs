@@ -1,6 +1,7 @@
 //! Doubts about a recording, in sentences.
 
 use crate::facts::{Analysis, Confidence, Problem, Severity};
+use crate::symbols::Symbols;
 use fathomp_trace::model::{Recording, SiteKind};
 use fathomp_types::Ending;
 use std::path::Path;
@@ -8,13 +9,8 @@ use std::path::Path;
 /// Recording that costs more than this fraction of a region is worth a word.
 const INTRUSIVE: f64 = 0.05;
 
-/// All doubts, worst first; `without_lines` are modules without line
-/// information that regions lie in.
-pub(crate) fn find(
-    recording: &Recording,
-    analysis: &Analysis,
-    without_lines: &[&Path],
-) -> Vec<Problem> {
+/// All doubts, worst first; `symbols` have named the places.
+pub(crate) fn find(recording: &Recording, analysis: &Analysis, symbols: &Symbols) -> Vec<Problem> {
     let mut list = List(Vec::new());
     for sentence in &recording.problems {
         let severity = if sentence.starts_with("No process") {
@@ -28,7 +24,7 @@ pub(crate) fn find(
     foreign_recorders(&mut list, analysis);
     completeness(&mut list, analysis);
     circumstances(&mut list, analysis);
-    places(&mut list, recording, analysis, without_lines);
+    places(&mut list, recording, analysis, symbols);
     list.0.sort_by_key(|problem| problem.severity);
     list.0
 }
@@ -231,7 +227,8 @@ fn circumstances(list: &mut List, analysis: &Analysis) {
     }
 }
 
-fn places(list: &mut List, recording: &Recording, analysis: &Analysis, without_lines: &[&Path]) {
+fn places(list: &mut List, recording: &Recording, analysis: &Analysis, symbols: &Symbols) {
+    let without_lines = symbols.without_lines();
     let (there, gone): (Vec<&Path>, Vec<&Path>) =
         without_lines.iter().partition(|path| path.exists());
     let names = |paths: &[&Path]| {
@@ -276,6 +273,16 @@ fn places(list: &mut List, recording: &Recording, analysis: &Analysis, without_l
     modules.sort();
     modules.dedup();
     for module in modules {
+        if symbols.is_changed(module) {
+            list.add(
+                Severity::Note,
+                format!(
+                    "{} is no longer the program that ran: its regions have the names that they had then, and other places in it have addresses.",
+                    module.display()
+                ),
+            );
+            continue;
+        }
         let changed = std::fs::metadata(module)
             .and_then(|metadata| metadata.modified())
             .ok()

@@ -139,7 +139,7 @@ impl Sites {
 /// in tables of its regions; of other sites, too.
 #[must_use]
 pub fn site_names(recording: &Recording) -> Vec<String> {
-    let sites = Sites::new(recording, &mut Symbols::new());
+    let sites = Sites::new(recording, &mut Symbols::of(recording));
     let index = sites.index.into_iter().next().unwrap_or_default();
     let name = |entry: usize| sites.entries[entry].name.clone();
     index.into_iter().map(name).collect()

@@ -136,7 +136,7 @@ impl AxisClock {
 #[must_use]
 pub fn axis(recording: &Recording, clocks: &[AxisClock]) -> Option<TimeAlignment> {
     let any = clocks.first()?;
-    let sites = Sites::new(recording, &mut Symbols::new());
+    let sites = Sites::new(recording, &mut Symbols::of(recording));
     let names = sites.entries.iter().map(|entry| match &entry.name {
         none if none.is_empty() => entry.place.short.clone(),
         name => name.clone(),

@@ -376,7 +376,7 @@ pub struct Execution {
 /// The executions of a recording's regions, process by process in the order of their begin.
 #[must_use]
 pub fn executions(recording: &Recording) -> Vec<Execution> {
-    let sites = Sites::new(recording, &mut Symbols::new());
+    let sites = Sites::new(recording, &mut Symbols::of(recording));
     let nothing = Regions::default();
     let scan = recording.regions.as_ref().unwrap_or(&nothing);
     let bodies = Bodies::new(scan);

@@ -9,9 +9,10 @@ mod kept;
 mod modules;
 
 use crate::program::Program;
+use fathomp_analysis::symbols::Symbols;
 use fathomp_launch::names::SCAN;
 use fathomp_launch::of_this_process;
-use fathomp_regions::Regions;
+use fathomp_regions::{Place, Regions};
 use fathomp_trips::{BodyPlan, Identity, ModulePlan, Plan};
 use kept::{Kept, identity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,7 +145,32 @@ pub(crate) fn executed(path: &Path, addresses: &BTreeSet<u64>) -> Result<Regions
 
 /// Scans one file.
 fn scan(path: &Path) -> Result<Regions, String> {
-    fathomp_scan::scan(path).map_err(|error| not_scanned(path, &error))
+    let found = fathomp_scan::scan(path).map_err(|error| not_scanned(path, &error))?;
+    Ok(named(path, found))
+}
+
+/// The same with regions where an analysis of the recording would find them: whoever reads it after
+/// the file was built anew can look up nothing in that.
+fn named(path: &Path, mut found: Regions) -> Regions {
+    let mut symbols = Symbols::new();
+    for region in &mut found.regions {
+        let Some(body) = &region.body else {
+            continue;
+        };
+        let call = body.starts.first().map_or(0, |start| start.returns_to);
+        let known = symbols.place(path, call, body.address);
+        let lines = symbols.lines(path, body.address);
+        region.last_line = lines.map(|lines| lines.last);
+        if let (Some(file), Some(line)) = (known.file, known.line) {
+            region.place = Some(Place {
+                file,
+                line,
+                column: known.column.unwrap_or(0),
+            });
+        }
+        region.function = known.function.or(region.function.take());
+    }
+    found
 }
 
 /// Scans a library, unless it holds so many regions that the program would wait for minutes:
@@ -152,7 +178,7 @@ fn scan(path: &Path) -> Result<Regions, String> {
 fn scan_library(path: &Path) -> Result<Regions, String> {
     let found = fathomp_scan::scan_up_to(path, LIBRARY_STARTS_MAX);
     let found = found.map_err(|error| not_scanned(path, &error))?;
-    found.map_err(|starts| {
+    found.map(|found| named(path, found)).map_err(|starts| {
         format!(
             "Iterations of loops in {} are not known: it begins parallel regions in {starts} places, too many to look into before each program that uses it.",
             path.display()

@@ -68,6 +68,10 @@ pub struct Module {
     /// Instructions decoded.
     #[serde(default)]
     pub instructions: u64,
+    /// The compilers that made it, each as it calls itself and with the options that it notes;
+    /// empty if the file does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compilers: Vec<String>,
     /// How much of it was understood.
     #[serde(default)]
     pub coverage: Coverage,
@@ -108,6 +112,9 @@ pub struct Region {
     /// Where its directive stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// Its last line, if that was looked for and found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_line: Option<u32>,
     /// Name of the function that it stands in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,

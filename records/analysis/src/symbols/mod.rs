@@ -11,6 +11,7 @@ mod entry;
 mod extent;
 mod module;
 mod name;
+mod noted;
 mod reading;
 mod receiver;
 mod types;
@@ -18,7 +19,9 @@ mod variable;
 mod variables;
 
 use crate::facts::{Lines, Place};
+use fathomp_trace::model::Recording;
 use module::{Found, Module};
+use noted::Noted;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +37,8 @@ pub struct Symbols {
     modules: HashMap<PathBuf, Module>,
     /// Modules without line information in which a place has no line.
     without_lines: BTreeSet<PathBuf>,
+    /// Modules that were built anew since the program ran.
+    changed: HashMap<PathBuf, Noted>,
 }
 
 impl Symbols {
@@ -41,6 +46,22 @@ impl Symbols {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing opened yet; of modules that are no longer what they were when `recording` was made,
+    /// what was noted then counts.
+    #[must_use]
+    pub fn of(recording: &Recording) -> Self {
+        Self {
+            changed: noted::changed(recording),
+            ..Self::default()
+        }
+    }
+
+    /// Modules that are no longer what they were when the program ran, so that places in them are
+    /// those that were noted then.
+    pub(crate) fn is_changed(&self, module: &Path) -> bool {
+        self.changed.contains_key(module)
     }
 
     /// The place of a construct in `module` that was entered by the call at
@@ -51,6 +72,10 @@ impl Symbols {
     /// its directive; without, the call tells more: what the compiler wrote beside it, or
     /// at least where it is (`step+0x12`).
     pub fn place(&mut self, module: &Path, call: u64, function: u64) -> Place {
+        if let Some(noted) = self.changed.get(module) {
+            let address = if function != 0 { function } else { call };
+            return describe(noted.construct(call, function), module, address);
+        }
         let found = self.construct(module, call, function);
         self.without_line(module, found.line.is_none());
         found
@@ -106,6 +131,9 @@ impl Symbols {
     pub fn lines(&mut self, module: &Path, function: u64) -> Option<Lines> {
         if function == 0 {
             return None;
+        }
+        if let Some(noted) = self.changed.get(module) {
+            return noted.lines(function);
         }
         self.opened(module).extent(function)
     }

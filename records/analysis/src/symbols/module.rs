@@ -87,6 +87,14 @@ impl Module {
         module
     }
 
+    /// The build-id of a file in hexadecimal; empty without one, none if there is no such file.
+    pub(super) fn build_id(path: &Path) -> Option<String> {
+        let content = read(path)?;
+        let file = object::File::parse(&content).ok()?;
+        let id = file.build_id().ok()?.unwrap_or_default();
+        Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     fn open_separate<'a>(&mut self, path: &Path, file: &object::File<'a, impl ReadRef<'a>>) {
         for candidate in debug_file::candidates(path, file) {
             let Some(content) = read(&candidate) else {
