@@ -2,7 +2,7 @@
 
 use crate::runtimes::Comparison;
 use crate::section::Section;
-use crate::{Input, view};
+use crate::{Input, compare, view};
 use fathomp_advise::evaluate::Evaluation;
 use fathomp_bench::summary::Summary;
 use fathomp_diagnosis::Verdict;
@@ -13,12 +13,13 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use thiserror::Error;
 
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("head.html", include_str!("assets/head.html")),
     ("parts.html", include_str!("assets/parts.html")),
     ("page.html", include_str!("assets/page.html")),
     ("bench.html", include_str!("assets/bench.html")),
     ("evaluation.html", include_str!("assets/evaluation.html")),
+    ("comparison.html", include_str!("assets/comparison.html")),
     ("share.html", include_str!("assets/share.html")),
     ("runtimes.html", include_str!("assets/runtimes.html")),
 ];
@@ -92,6 +93,18 @@ pub fn runtimes_page(comparison: &Comparison<'_>) -> Result<String, PageError> {
     render(
         "runtimes.html",
         &view::runtimes::build(comparison),
+        Value::UNDEFINED,
+    )
+}
+
+/// One HTML page about a program before and after a change, likewise complete.
+///
+/// # Errors
+/// If the template does not fit the data, which is a bug.
+pub fn comparison_page(comparison: &compare::Comparison) -> Result<String, PageError> {
+    render(
+        "comparison.html",
+        &view::comparison::build(comparison),
         Value::UNDEFINED,
     )
 }

@@ -3,7 +3,8 @@
 //!
 //! * [`page`]: one HTML page that needs nothing but a browser.
 //! * [`bench_page`]: likewise for results of benchmarks.
-//! * [`share`]: programs that shared one machine; [`runtimes`]: one program on several runtimes.
+//! * [`share`]: programs that shared one machine; [`runtimes`]: one program on several runtimes;
+//!   [`compare`]: one program before and after a change.
 //! * [`text`]: tables for a terminal.
 //! * [`export`]: Perfetto/Chrome trace JSON, OTF2, Paraver, CSV and JSON.
 //!
@@ -14,15 +15,18 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+pub mod compare;
 pub mod export;
 mod html;
+mod ranges;
 pub mod runtimes;
 pub mod section;
 pub mod share;
+pub mod side_by_side;
 pub mod text;
 mod view;
 
-pub use html::{PageError, bench_page, evaluation_page, page, runtimes_page};
+pub use html::{PageError, bench_page, comparison_page, evaluation_page, page, runtimes_page};
 
 use fathomp_advise::Advice;
 use fathomp_analysis::samples::Samples;

@@ -3,8 +3,8 @@
 use crate::epcc::{self, EpccRow};
 use crate::result::Document;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Why result files cannot be used.
@@ -94,6 +94,18 @@ pub fn read(paths: &[PathBuf]) -> Result<Joined, ReadError> {
         }
     }
     Ok(joined)
+}
+
+/// True for a file that begins as JSON does, or is output of EPCC's programs: recordings are
+/// directories.
+#[must_use]
+pub fn is_result(path: &Path) -> bool {
+    let mut first = [0; 1];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    let text = || fs::read(path).unwrap_or_default();
+    let is_text = || is_file && epcc::is_output(&String::from_utf8_lossy(&text()));
+    read.is_ok() && (first == *b"{" || is_text())
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {

@@ -11,7 +11,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look at a program",
         &[
-            "study", "run", "record", "regions", "report", "scan", "predict", "advise", "sharing",
+            "study", "run", "record", "regions", "report", "compare", "scan", "predict", "advise",
+            "sharing",
         ],
     ),
     (

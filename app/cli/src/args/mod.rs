@@ -9,6 +9,7 @@ mod calibrate;
 pub(crate) mod cluster;
 #[cfg(feature = "cluster")]
 pub(crate) mod cluster;
+mod compare;
 mod groups;
 mod install;
 mod label;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 pub(crate) use advise::Advise;
 pub(crate) use bench::{Bench, FormatArg};
 pub(crate) use calibrate::Calibrate;
+pub(crate) use compare::Compare;
 pub(crate) use fathomp_console::args::{
     Family, Program, RuntimeArg, RuntimeList, ThreadCount, ThreadList, recording_size,
 };
@@ -101,6 +103,9 @@ pub(crate) enum Command {
     /// Write one offline HTML page about recordings, or about results of
     /// `fathomp bench`.
     Report(Report),
+    /// Say whether a change made a program faster, where, and what else differs: of studies,
+    /// recordings, or results of `fathomp bench`.
+    Compare(Compare),
     /// Measure what OpenMP constructs, consistent memory and memory accesses
     /// cost, with several compilers and runtimes side by side.
     Bench(Bench),

@@ -9,6 +9,7 @@ mod calibrate;
 mod cluster;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod compare;
 mod completions;
 mod doctor;
 mod evaluate;
@@ -62,6 +63,7 @@ pub(crate) fn carry_out(arguments: Arguments, matches: &ArgMatches) -> Outcome {
         Command::Predict(plan) => predict::predict(&plan, console),
         Command::Scan(plan) => scan::scan(&plan, console),
         Command::Report(plan) => report::report(&plan, console),
+        Command::Compare(plan) => compare::compare(&plan, console),
         Command::Bench(plan) => bench::bench(&plan, console),
         Command::Doctor => doctor::doctor(console),
         Command::Run(plan) => run::run(&plan, console),

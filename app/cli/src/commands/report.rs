@@ -8,7 +8,7 @@ use crate::paging::{self, PagingFacts};
 use crate::progress::slowly;
 use crate::{load, output, sources, study};
 use fathomp_analysis::{Analysis, RankRow, Ranks};
-use fathomp_bench::epcc::is_output;
+use fathomp_bench::read::is_result;
 use fathomp_bench::summary::{OtherSource, summarise};
 use fathomp_diagnosis::Soundness;
 use fathomp_predict::Outcome as Predicted;
@@ -16,8 +16,6 @@ use fathomp_predict::prices::Cluster;
 use fathomp_report::Input;
 use fathomp_report::section::Section;
 use serde::Serialize;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
@@ -65,22 +63,12 @@ pub(super) fn report(plan: &Report, console: Console) -> Outcome {
     let mut cluster = None;
     let mut machine = crate::load::machine(plan.machine.as_deref())?;
     for input in &plan.inputs {
-        if let Some(index) = study::index_of(input)? {
-            notes.extend(index.notes);
-            if sharing.is_none() {
-                sharing = study::sharing_of(input)?;
-            }
-            if samples.is_none() {
-                samples = study::samples_of(input)?;
-            }
-            if cluster.is_none() {
-                cluster = study::cluster_of(input)?;
-            }
-            if machine.is_none() {
-                machine =
-                    crate::load::machine(Some(&input.join("machine.json"))).unwrap_or_default();
-            }
-        }
+        let parts = study::Parts::of(input)?;
+        notes.extend(parts.notes);
+        sharing = sharing.or(parts.sharing);
+        samples = samples.or(parts.samples);
+        cluster = cluster.or(parts.cluster);
+        machine = machine.or(parts.machine);
     }
     let of_machine = || machine.as_ref().and_then(|machine| machine.cluster.clone());
     let measured = cluster.or_else(of_machine);
@@ -285,15 +273,4 @@ fn others(plan: &Report, names: Vec<String>) -> Result<Vec<OtherSource>, Failure
         name,
     };
     Ok(names.into_iter().map(other).collect())
-}
-
-/// True for a file that begins as JSON does, or is output of EPCC's programs: recordings are
-/// directories.
-fn is_result(path: &Path) -> bool {
-    let mut first = [0; 1];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    let is_file = path.metadata().is_ok_and(|found| found.is_file());
-    let text = || std::fs::read(path).unwrap_or_default();
-    let is_text = || is_file && is_output(&String::from_utf8_lossy(&text()));
-    read.is_ok() && (first == *b"{" || is_text())
 }

@@ -28,6 +28,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::recording::rank;
 use fathomp_analysis::samples::Samples;
+use fathomp_predict::machine::Machine;
 use fathomp_predict::prices::Cluster;
 use fathomp_shared_lines::Findings;
 use serde::de::DeserializeOwned;
@@ -198,13 +199,41 @@ pub(crate) fn index_of(directory: &Path) -> Result<Option<Index>, Failure> {
     Ok(Some(index))
 }
 
+/// What a study has beside its recordings; nothing of a directory that is none.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) notes: Vec<String>,
+    pub(crate) sharing: Option<Findings>,
+    pub(crate) samples: Option<Samples>,
+    pub(crate) cluster: Option<Cluster>,
+    /// What the machine cost that it was made on.
+    pub(crate) machine: Option<Machine>,
+}
+
+impl Parts {
+    /// Those of the study in a directory.
+    pub(crate) fn of(directory: &Path) -> Result<Self, Failure> {
+        let Some(index) = index_of(directory)? else {
+            return Ok(Self::default());
+        };
+        let machine = directory.join("machine.json");
+        Ok(Self {
+            notes: index.notes,
+            sharing: sharing_of(directory)?,
+            samples: samples_of(directory)?,
+            cluster: cluster_of(directory)?,
+            machine: crate::load::machine(Some(&machine)).unwrap_or_default(),
+        })
+    }
+}
+
 /// What threads share, if the study in a directory says so.
-pub(crate) fn sharing_of(directory: &Path) -> Result<Option<Findings>, Failure> {
+fn sharing_of(directory: &Path) -> Result<Option<Findings>, Failure> {
     part_of(directory, SHARING)
 }
 
 /// Where threads were, if the study in a directory says so.
-pub(crate) fn samples_of(directory: &Path) -> Result<Option<Samples>, Failure> {
+fn samples_of(directory: &Path) -> Result<Option<Samples>, Failure> {
     part_of(directory, SAMPLES)
 }
 
@@ -223,7 +252,7 @@ fn part_of<T: DeserializeOwned>(directory: &Path, name: &str) -> Result<Option<T
 }
 
 /// What nodes cost on the hosts of the study in a directory, if it was made on hosts.
-pub(crate) fn cluster_of(directory: &Path) -> Result<Option<Cluster>, Failure> {
+fn cluster_of(directory: &Path) -> Result<Option<Cluster>, Failure> {
     let path = directory.join(CLUSTER);
     match path.is_file() {
         true => Cluster::find(&path)

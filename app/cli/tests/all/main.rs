@@ -10,6 +10,7 @@ mod cluster;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
+mod compare;
 #[cfg(feature = "cluster")]
 mod deaths;
 #[cfg(feature = "cluster")]

@@ -2,6 +2,7 @@
 //! control characters whatever a binary calls its functions.
 
 mod advice;
+mod comparison;
 mod dsm;
 mod evaluation;
 mod executions;
@@ -18,6 +19,7 @@ mod validation;
 
 pub use crate::units::{bytes, duration, percent, short_count};
 pub use advice::advice;
+pub use comparison::comparison;
 pub use evaluation::evaluation;
 pub use executions::executions;
 pub use fathomp_tables::{Grid, WIDTH_MIN, columns, fit, readable, wrapped};

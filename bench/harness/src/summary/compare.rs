@@ -97,7 +97,8 @@ impl Compared {
             .filter_map(|(index, one)| Some((index, one.as_ref()?)))
             .filter(|(_, one)| one.quantity == own.quantity)
             .collect();
-        let floor = floor(own, &peers);
+        let others: Vec<&Evidence> = peers.iter().map(|(_, one)| *one).collect();
+        let floor = floor(own, &others);
         let raised = |value: f64| value.max(floor);
         let worth = |one: &Evidence| raised(one.estimate.value);
         // More bandwidth is better, less of anything else.
@@ -156,12 +157,12 @@ fn is_peer(columns: &[ColumnFacts], subject: usize, other: usize) -> bool {
 }
 
 /// Overheads below this cannot be told from nothing.
-fn floor(own: &Evidence, peers: &[(usize, &Evidence)]) -> f64 {
+pub(super) fn floor(own: &Evidence, others: &[&Evidence]) -> f64 {
     if !own.quantity.is_overhead() {
         return f64::MIN_POSITIVE;
     }
     let references: Vec<f64> = std::iter::once(own)
-        .chain(peers.iter().map(|(_, one)| *one))
+        .chain(others.iter().copied())
         .flat_map(|one| one.references.iter().copied())
         .collect();
     let quartile = |q| quantile(&references, q).unwrap_or(0.0);

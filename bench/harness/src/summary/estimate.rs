@@ -45,6 +45,8 @@ pub(super) struct Evidence {
     pub(super) estimate: Estimate,
     /// Bootstrap replicates of the value.
     pub(super) replicates: Vec<f64>,
+    /// The value of each process.
+    pub(super) medians: Vec<f64>,
     /// Median reference time of each process, in the quantity's unit.
     pub(super) references: Vec<f64>,
 }
@@ -98,6 +100,10 @@ impl Evidence {
                 misses: misses(processes).map(|more| more / Quantity::megabytes(row, case)),
             },
             replicates,
+            medians: groups
+                .iter()
+                .filter_map(|group| quantile(group, 0.5))
+                .collect(),
             references: references
                 .iter()
                 .map(|ns| ns / Quantity::megabytes(row, case))

@@ -1,6 +1,7 @@
 //! From documents to numbers worth reading: per case, team size and column a
 //! value with its interval, and how columns compare.
 
+pub mod between;
 mod caches;
 mod compare;
 mod estimate;

@@ -196,6 +196,8 @@ pub(super) const OPTIONS: &[Options] = &[
         &[With(&["json", "output"]), Without(&["patch"])],
     ),
     options(&["advise"], &["weights"], &[Without(&["patch"])]),
+    options(&["compare"], &["inputs", "fail_above", "output"], &[]),
+    options(&["compare"], &["force"], &[With(&["output"])]),
     // Which of these count is known from what the inputs are.
     options(
         &["report"],
