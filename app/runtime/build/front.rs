@@ -77,6 +77,8 @@ pub(crate) fn library(
     for name in front.own {
         command.arg(format!("-Wl,--undefined={name}"));
     }
+    // Nobody looks at what these do in a profile, and their names would be a sixth of them.
+    command.arg("-Wl,--strip-all");
     run(command, front.name)?;
     Ok(output)
 }
