@@ -99,7 +99,8 @@ pub fn compare(sides: &[Side], concluded: &[Concluded]) -> Result<Comparison, Co
         summary: words::summary(sides, &tables),
         doubts: words::doubts(sides, &runs, concluded),
         causes: causes::rows(concluded, &known, &matched),
-        causes_known: concluded.iter().all(|one| one.broken.is_none()),
+        causes_known: concluded.iter().all(|one| one.broken.is_none())
+            && runs[0].iter().all(Runs::tells_causes),
         facts: facts::rows(sides, &runs[0]),
         tables,
     })

@@ -189,7 +189,7 @@ pub struct Comparison {
     pub tables: Vec<Table>,
     /// Why the program does not run faster, with the setting of the first table.
     pub causes: Vec<CauseRow>,
-    /// Whether causes were looked for on all sides.
+    /// Whether a cause that is not listed is on no side.
     pub causes_known: bool,
     /// What differs in program, machine and environment.
     pub facts: Vec<FactRow>,

@@ -133,6 +133,11 @@ impl<'a> Runs<'a> {
         self.used.iter().filter_map(|run| run.analysis)
     }
 
+    /// Whether a cause that is not found is not there: other programs hide some of them.
+    pub(super) fn tells_causes(&self) -> bool {
+        self.analyses().any(|one| !is_disturbed(one)) || self.used.is_empty()
+    }
+
     /// How many times as long other programs may have made the runs that are compared, if these were
     /// disturbed: they took a part of the processors.
     pub(super) fn lengthened(&self) -> f64 {

@@ -74,7 +74,7 @@ impl Comparison {
     pub const fn no_causes(&self) -> &'static str {
         match self.causes_known {
             true => "No cause of lost time is worth a word on any side.",
-            false => "Causes of lost time were not looked for on every side, for the reason above.",
+            false => "Causes of lost time cannot be told for every side, for the reason above.",
         }
     }
 }
