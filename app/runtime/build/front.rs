@@ -77,7 +77,7 @@ pub(crate) fn library(
     for name in front.own {
         command.arg(format!("-Wl,--undefined={name}"));
     }
-    // Nobody looks at what these do in a profile, and their names would be a sixth of them.
+    // These libraries are not profiled, and local symbols would be a sixth of their size.
     command.arg("-Wl,--strip-all");
     run(command, front.name)?;
     Ok(output)

@@ -2,16 +2,16 @@
 //! pages that a node goes on to read, each change once.
 //!
 //! A node that reads a page needs what others have changed there since it read it the last time.
-//! How many bytes that are is known of each change by itself; two changes may be of the same
-//! bytes, so the largest of them counts. What is only written has to come from nowhere. Nothing is known
-//! of bytes within a page: a thread may read others than those that were changed, and then less
-//! would do. With smaller pages, as where lines were recorded, the bound is closer.
+//! The size of each change is known, but not which bytes it is of: two changes may be of the same bytes,
+//! so only the largest counts. A page that a node only writes needs no content from others. A thread
+//! may read other bytes of a page than those that were changed; with smaller pages, as where lines were
+//! recorded, the bound is closer.
 
 use fathomp_protocols::PageRange;
 use fathomp_types::{NodeId, PageId};
 use std::collections::HashMap;
 
-/// What a node wrote in a page in one interval.
+/// The bytes of a page that a node changed in one interval.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     number: u64,
@@ -19,7 +19,7 @@ struct Change {
     bytes: u32,
 }
 
-/// Who changed what since whom.
+/// Changes of pages, and how many of them each node has read.
 #[derive(Debug)]
 pub(crate) struct Least {
     page_bytes: u32,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_written_comes_from_nowhere() {
+    fn a_page_that_is_only_written_needs_no_content() {
         let mut least = Least::new(2, PAGE_BYTES);
         let [a, b] = [0, 1].map(NodeId);
         least.wrote(a, page(0), 64);
