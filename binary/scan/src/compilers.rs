@@ -36,7 +36,7 @@ pub(crate) fn of(data: &[u8]) -> Vec<String> {
         let texts = bytes.unwrap_or_default().split(|byte| *byte == 0);
         found.extend(texts.map(plain));
     }
-    // What compilers link to every program was compiled by others with other options.
+    // Start-up code that compilers link to every program was compiled elsewhere, with other options.
     let own = |text: &str| text.contains("openmp");
     if found.iter().any(|text| own(text)) {
         found.retain(|text| own(text));

@@ -25,8 +25,8 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The median of `after` over that of `before`; none if either is empty, or holds what is no
-    /// positive number. Values are of runs that know nothing of each other.
+    /// The median of `after` over that of `before`; none if either is empty, or holds a value that is no
+    /// positive number. The values are of independent runs.
     ///
     /// The interval is a bootstrap over the values of each side. Where one has less than five
     /// values, it is widened to what Student's t says of the logarithms, with the deviation of both

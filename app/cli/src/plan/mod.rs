@@ -149,8 +149,8 @@ fn scan(path: &Path) -> Result<Regions, String> {
     Ok(named(path, found))
 }
 
-/// The same with regions where an analysis of the recording would find them: whoever reads it after
-/// the file was built anew can look up nothing in that.
+/// Gives each region the line, last line and function that an analysis of the recording would look up
+/// in the file. An analysis that is made after the file was built anew takes them from here.
 fn named(path: &Path, mut found: Regions) -> Regions {
     let mut symbols = Symbols::new();
     for region in &mut found.regions {

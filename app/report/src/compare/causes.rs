@@ -141,7 +141,7 @@ fn empty(cause: &Cause, concluded: &[Concluded]) -> CauseRow {
     }
 }
 
-/// What is about as much on both sides of the least that is worth saying has not come or gone.
+/// A cause whose cost passes the least that is worth saying by a small change is not new or gone.
 fn change(before: f64, after: f64) -> Change {
     let said = |share: f64| share >= WORTH_SAYING;
     match after - before {

@@ -254,8 +254,8 @@ fn anchors<T: PartialEq>(before: &[Option<T>], after: &[Option<T>]) -> Vec<(usiz
     found
 }
 
-/// What is one region on several sides: the numbers of the regions of each side, and how each side's
-/// were recognised among those of the sides before.
+/// Regions of several sides that are taken for one: their numbers on each side, and how they were
+/// recognised among the regions of earlier sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Matched {
     pub(super) regions: Vec<Vec<usize>>,

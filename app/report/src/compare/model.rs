@@ -17,7 +17,7 @@ pub struct Side {
     pub ranks: Vec<RanksRun>,
     /// The program's files, as they were scanned before they ran; empty if they were not.
     pub modules: Vec<Module>,
-    /// What it was given to read on standard input, as a hash; none if nothing was kept of it.
+    /// A hash of the program's standard input; none if the study kept no input.
     pub input: Option<u64>,
     /// Cache lines that threads share were looked for.
     pub sharing: bool,
@@ -148,7 +148,7 @@ pub enum Change {
 /// A cause of lost time on all sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct CauseRow {
-    /// What it is.
+    /// The cause.
     pub kind: Kind,
     /// The same in words.
     pub title: String,
@@ -167,7 +167,7 @@ pub struct CauseRow {
 /// A fact that is not the same on all sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactRow {
-    /// What it is.
+    /// Its name, for users.
     pub name: String,
     /// By side; none where it is not known.
     pub values: Vec<Option<String>>,
@@ -176,7 +176,7 @@ pub struct FactRow {
     pub unknown: Option<String>,
 }
 
-/// What is said of two or more sides.
+/// The result of comparing two or more sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// As the user named them; the others are compared with the first.

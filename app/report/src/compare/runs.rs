@@ -177,7 +177,7 @@ pub(super) fn noise(runs: &[Runs<'_>]) -> Option<Noise> {
     let all = || runs.iter().flat_map(Runs::analyses);
     let others = all().filter_map(|one| one.program.others_used);
     let others = others.fold(0.0, f64::max);
-    // What is left of the processors takes so much longer for all of the work.
+    // All of the work runs on the part of the processors that other programs leave.
     let longer = 1.0 / (1.0 - others.clamp(0.0, 0.9)) - 1.0;
     let paces: Vec<f64> = runs.iter().flat_map(Runs::paces).collect();
     let (least, most) = paces.iter().fold((f64::INFINITY, 0.0_f64), |ends, ns| {

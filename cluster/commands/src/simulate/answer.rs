@@ -300,7 +300,7 @@ impl Answer {
         }
         text.push_str(
             "\nSpeedup is against the application time of all threads, one after the other. Least: what other \
-             nodes\nchanged in pages that a node then reads, once each; with pages of this size no protocol can do with less.\n",
+             nodes\nchanged in pages that a node then reads, once each; with pages of this size no\nprotocol can do with less.\n",
         );
         if self.points.iter().any(|point| point.extrapolated) {
             text.push_str("* What so many threads access is told from fewer.\n");
