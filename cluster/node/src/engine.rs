@@ -79,6 +79,16 @@ impl Engine {
         Ok((std::mem::take(&mut self.work.tally), self.work.wake))
     }
 
+    /// The same for a thread that asks, and is to [end the transport's
+    /// step](fathomp_transport::Transport::end_step) when it looks for the answer: one that comes
+    /// at once, to a processor that both nodes share, would wake another thread otherwise.
+    fn asked(&mut self, host: &Host, input: Input<Blob>) -> Result<(Tally, Wake), NodeError> {
+        self.work.asked = true;
+        let stepped = self.step(host, input);
+        self.work.asked = false;
+        stepped
+    }
+
     /// A thread touched a page that it may not, at these bytes.
     pub(crate) fn fault(
         &mut self,
@@ -99,7 +109,7 @@ impl Engine {
             page,
             access,
         };
-        let (mut tally, wake) = self.step(host, fault)?;
+        let (mut tally, wake) = self.asked(host, fault)?;
         if !tally.resumed {
             tally.add(DsmCount::FetchFaults, 1);
         } else if tally.writable && !tally.twinned {
@@ -116,7 +126,7 @@ impl Engine {
         thread: ThreadId,
         operation: Operation,
     ) -> Result<Wake, NodeError> {
-        let (tally, wake) = self.step(host, Input::Operation { thread, operation })?;
+        let (tally, wake) = self.asked(host, Input::Operation { thread, operation })?;
         tally.close(host.profile, Some(thread));
         Ok(wake)
     }

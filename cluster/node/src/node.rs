@@ -336,10 +336,13 @@ impl Node {
         let slow = self.transport.answers_after() > NAP;
         // Beginning to look for messages is not for nothing either.
         if done(slot) {
+            self.transport.end_step();
             return;
         }
         loop {
             let polling = Polling::new(self.transport, Role::Application);
+            // What was asked leaves now: whoever answers at once finds this thread looking.
+            self.transport.end_step();
             let mut spin = Spin::new(SPIN, crowded);
             loop {
                 if done(slot) {

@@ -269,7 +269,9 @@ impl Machine for NodeMachine<'_> {
         if self.work.observer.is_some() {
             self.observe_step(protocol)?;
         }
-        self.host.transport.end_step();
+        if !self.work.asked {
+            self.host.transport.end_step();
+        }
         Ok(())
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Work {
     pub(super) observer: Option<Box<PageObserver>>,
     /// The protocol is being started: all pages may still be touched.
     pub(super) starting: bool,
+    /// A thread asks, which sees to it that messages leave once it looks for the answer.
+    pub(super) asked: bool,
     pub(super) tally: Tally,
     pub(super) wake: Wake,
 }
@@ -50,6 +52,7 @@ impl Work {
             blank: Blank::new(!watched),
             observer,
             starting: true,
+            asked: false,
             tally: Tally::default(),
             wake: Wake::Polling,
         }
