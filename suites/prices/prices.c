@@ -44,15 +44,22 @@ static void *map_private(size_t bytes)
     return memory;
 }
 
-/* Pages whose home is the node that asks for them. */
-static volatile uint64_t *zeroed_pages(size_t size)
+/* Pages whose home is the node that asks for them, none of them touched. */
+static volatile uint64_t *fresh_pages(size_t size)
 {
     uint64_t *pages = aligned_alloc(PAGE_BYTES, size * sizeof(uint64_t));
     if (!pages) {
         fputs("there is not enough memory\n", stderr);
         exit(1);
     }
-    memset(pages, 0, size * sizeof(uint64_t));
+    return pages;
+}
+
+/* The same, all of them zeroed. */
+static volatile uint64_t *zeroed_pages(size_t size)
+{
+    volatile uint64_t *pages = fresh_pages(size);
+    memset((void *)pages, 0, size * sizeof(uint64_t));
     return pages;
 }
 
@@ -268,21 +275,33 @@ static void work_for(double ns)
         __asm__ volatile("" ::: "memory");
 }
 
+/* Pages from one that is used to the next, where none is to come with another. */
+#define FAR_PAGES 16
+
+static double time_read_far(volatile uint64_t *pages, long count, uint64_t value, long *wrong)
+{
+    double start = wall_ns();
+    for (long page = 0; page < count; page++)
+        *wrong += pages[(size_t)page * FAR_PAGES * PAGE_WORDS] != value;
+    return wall_ns() - start;
+}
+
 /* Thread 0 changes pages of its own node, and then computes, at least twice as long as all
- * others take to read them at once, while thread 1 reads them. */
-static double time_at_work(volatile uint64_t *pages, size_t size, uint64_t value, double work_ns,
+ * others take to read as many at once, while thread 1 reads them. No node has read these before,
+ * so that none comes before it is asked for. */
+static double time_at_work(volatile uint64_t *pages, long count, uint64_t value, double work_ns,
                            long *wrong)
 {
     int me = omp_get_thread_num();
-    if (me == 0)
-        write_apart(pages, size, value);
+    for (long page = 0; me == 0 && page < count; page++)
+        pages[(size_t)page * FAR_PAGES * PAGE_WORDS] = value;
 #pragma omp barrier
     double fetch = 0;
     if (me == 0) {
         work_for(2 * work_ns);
     } else if (me == 1) {
-        fetch = time_read_apart(pages, size, value, wrong);
-        fetch -= time_read_apart(pages, size, value, wrong);
+        fetch = time_read_far(pages, count, value, wrong);
+        fetch -= time_read_far(pages, count, value, wrong);
     }
 #pragma omp barrier
     return fetch;
@@ -322,6 +341,8 @@ static long sync(long reps)
     long wrong = 0;
     volatile uint64_t *crowded = zeroed_pages(words_apart(reps) * (size_t)omp_get_max_threads());
     volatile uint64_t *same = zeroed_pages(words_apart(reps));
+    size_t far = (size_t)reps * FAR_PAGES * PAGE_WORDS;
+    volatile uint64_t *unseen = fresh_pages((size_t)(rounds + 2) * far);
     omp_init_lock(&lock);
     double began_ns = wall_ns();
 #pragma omp parallel reduction(+ : wrong)
@@ -344,7 +365,7 @@ static long sync(long reps)
             all = wall_ns() - all;
             value += ALL_BYTES;
             own.kind[AT_WORK][round] =
-                time_at_work(same, words_apart(reps), value, all, &wrong) / (double)reps;
+                time_at_work(unseen + far * (size_t)round, reps, value, all, &wrong) / (double)reps;
         }
         if (last) {
             done = round - 1;
