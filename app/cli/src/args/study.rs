@@ -30,6 +30,14 @@ pub(crate) struct Study {
     /// [default: twice as many as it has, at least 8].
     #[arg(long, value_name = "N")]
     pub(crate) cores: Option<ThreadCount>,
+    /// Answer after one run, with as many threads as the processors this process may use: nothing else
+    /// is run, measured or looked at. --continue makes the rest.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Go on with the study in the directory, which was quick or interrupted, or had fewer runs:
+    /// what it has is kept, if the program and its circumstances are the same, and the rest is made.
+    #[arg(long = "continue", conflicts_with = "force")]
+    pub(crate) goes_on: bool,
     /// Leave out the rehearsal: one more run, with as many threads as are predicted for,
     /// which shows how work divides among so many even if they share processors.
     #[arg(long)]
@@ -59,6 +67,15 @@ impl Study {
             return Some(sentence);
         }
         let sharing = self.nodes.asks_for_sharing() || self.no_sharing;
+        if self.quick && (self.repeat.is_some() || sharing && !self.no_sharing) {
+            return Some("--quick makes one run: leave --repeat and --sharing out");
+        }
+        let elsewhere = self.nodes.are_on_hosts() || self.ranks.is_some();
+        if (self.quick || self.goes_on) && (elsewhere || self.runtime.0.len() > 1) {
+            return Some(
+                "--quick and --continue are for one runtime on this machine, without ranks: leave --ranks, --hosts and further runtimes out",
+            );
+        }
         let of_one = self.cores.is_some() || self.no_rehearsal || sharing;
         if self.runtime.0.len() > 1 && of_one {
             return Some(

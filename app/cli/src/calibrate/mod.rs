@@ -41,6 +41,12 @@ pub(crate) struct Calibrated {
     pub(crate) doubt: Option<String>,
 }
 
+/// What this machine costs, if that was measured before.
+pub(crate) fn known(unpacked: &Unpacked, threads: &[u32]) -> Option<Machine> {
+    let key = store::Key::here(threads);
+    store::load(&unpacked.cache, &key).or_else(|| store::last(&unpacked.cache, &key))
+}
+
 /// What this machine costs, from the cache if it was measured before. A
 /// measurement that others have disturbed is not kept.
 pub(crate) fn machine(

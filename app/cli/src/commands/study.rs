@@ -47,23 +47,31 @@ fn as_launcher(done: Outcome) -> Outcome {
 }
 
 fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
-    output::check_file(&plan.output, plan.force)?;
-    Study::check(&plan.directory, plan.force)?;
+    output::check_file(&plan.output, plan.force || plan.goes_on)?;
+    Study::check(&plan.directory, plan.force || plan.goes_on)?;
     let unpacked = fathomp_runtime::unpack()?;
     let asked = plan.runtime.0.first().unwrap_or(&RuntimeArg::Fathomp);
     let runtime = Watched::prepare(asked, program, &unpacked)?;
     let teams = Team::all(plan, None);
-    let mut study = Study::create(&plan.directory, words(program))?;
+    let mut study = match plan.goes_on {
+        true => Study::go_on(&plan.directory, words(program))?,
+        false => Study::create(&plan.directory, words(program))?,
+    };
 
     // Steps: calibrating, the runs, the rehearsal, predicting and looking, reporting.
     let runs = teams.len() * plan.repeat.unwrap_or(1) as usize;
     let rehearsal = rehearsal_threads(plan, &teams);
     let rehearsed = runs + usize::from(rehearsal.is_some());
     let progress = Progress::start(console, rehearsed + 3);
-    progress.at(0, "measuring this machine");
-    let machine = progress.slowly("measuring this machine", || {
-        measure(&mut study, &unpacked, &teams)
-    })?;
+    let machine = match plan.quick {
+        true => known(&mut study, &unpacked)?,
+        false => {
+            progress.at(0, "measuring this machine");
+            progress.slowly("measuring this machine", || {
+                measure(&mut study, &unpacked, &teams)
+            })?
+        }
+    };
     progress.slowly("looking at the program's code", || {
         crate::plan::keep(program);
     });
@@ -81,9 +89,13 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
         machine: machine.as_ref(),
     };
     let mut runs_made = job.record_all(&mut study)?;
-    job.record_again(&mut study, &mut runs_made)?;
-    job.record_more(&mut study, &mut runs_made)?;
-    job.compare_outputs(&study, &mut runs_made)?;
+    if plan.quick {
+        study.index.notes.push(QUICK.to_owned());
+    } else {
+        job.record_again(&mut study, &mut runs_made)?;
+        job.record_more(&mut study, &mut runs_made)?;
+        job.compare_outputs(&study, &mut runs_made)?;
+    }
     if let Some(threads) = rehearsal {
         progress.at(rehearsed, format!("rehearsing with {}", counted(threads)));
         job.rehearse(&mut study, threads, &mut runs_made)?;
@@ -165,6 +177,24 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
     })?;
     progress.finish();
     tell(plan, &study, &runs_made, &input, &verdict, console)
+}
+
+/// What a study lacks that was made after one run.
+const QUICK: &str = "This is the answer after one run: how the program does with fewer threads was not measured. \
+     The same command with --continue in place of --quick makes the rest.";
+
+/// What this machine costs, as far as it was measured before.
+fn known(study: &mut Study, unpacked: &Unpacked) -> Result<Option<Machine>, Failure> {
+    let usable = ThreadList::doubling(host::usable_cpus());
+    let Some(machine) = calibrate::known(unpacked, &usable.0) else {
+        let unknown = "This machine has not been measured, which a quick study leaves out: \
+                       `fathomp calibrate` makes predictions more certain.";
+        study.index.notes.push(unknown.to_owned());
+        return Ok(None);
+    };
+    let text = machine.to_json()? + "\n";
+    output::write_file(&study.path("machine.json"), text.as_bytes())?;
+    Ok(Some(machine))
 }
 
 /// What this machine costs. Without that, predictions are less certain, but

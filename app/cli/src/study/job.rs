@@ -104,6 +104,8 @@ impl Job<'_> {
     /// spreads over all of them.
     pub(crate) fn record_all(&self, study: &mut Study) -> Result<Runs, Failure> {
         let mut runs = Runs::default();
+        // The input that the first run of all has kept is there.
+        let mut first = !study.path("stdin").is_file();
         let mut done = 0;
         let repeats = self.plan.repeat.unwrap_or(1);
         for repeat in 0..repeats {
@@ -112,7 +114,11 @@ impl Job<'_> {
                 self.progress
                     .at(done, format!("running on {}", team.counted()));
                 let name = Study::recording(*team, repeat, repeats);
-                let ended = self.record_one(study, &name, *team, done == 1, &mut runs)?;
+                if self.take_over(study, &name, *team, &mut runs)? {
+                    continue;
+                }
+                let ended = self.record_one(study, &name, *team, first, &mut runs)?;
+                first = false;
                 if let Some(signal) = ended.interrupted {
                     study.index.notes.push(format!(
                         "The study was interrupted by signal {signal} after {done} of {} runs.",
@@ -123,19 +129,23 @@ impl Job<'_> {
                 }
             }
         }
+        self.take_over_rest(study, &mut runs)?;
         Ok(runs)
     }
 
     /// Runs a short program a few times more with each number of threads, if it gains little by
     /// more of them and the user has not said how often to run it.
     pub(crate) fn record_more(&self, study: &mut Study, runs: &mut Runs) -> Result<(), Failure> {
-        let gains = match (self.teams, &runs.analyses[..]) {
-            ([_, .., _], [fewest, .., most]) => {
-                fewest.wall_ns as f64 >= GAINING * most.wall_ns as f64
-            }
+        let wall_ns = |team| runs.of(team).map(|run| run.wall_ns).next();
+        let gains = match self.teams {
+            [fewest, .., most] => match (wall_ns(*fewest), wall_ns(*most)) {
+                (Some(fewest), Some(most)) => fewest as f64 >= GAINING * most as f64,
+                _ => true,
+            },
             _ => true,
         };
-        if self.plan.repeat.is_some() || gains || runs.elapsed > MORE_AT_MOST {
+        let all = self.plan.repeat.is_some() || self.plan.goes_on;
+        if all || gains || runs.elapsed > MORE_AT_MOST {
             return Ok(());
         }
         for _ in 0..MORE {
@@ -203,6 +213,9 @@ impl Job<'_> {
             return Ok(());
         };
         let name = Path::new("recordings/rehearsal");
+        if self.take_over_rehearsal(study, name, threads, runs)? {
+            return Ok(());
+        }
         let directory = study.path(&name.to_string_lossy());
         let timeout = Duration::from_nanos(longest_ns) * REHEARSAL_PATIENCE + REHEARSAL_LEAST;
         let stderr = Stderr::File(directory.with_extension("stderr"));
@@ -227,7 +240,7 @@ impl Job<'_> {
     }
 
     /// One of the study's runs, in the place of an earlier recording.
-    fn request<'a>(
+    pub(super) fn request<'a>(
         &'a self,
         directory: &'a Path,
         threads: u32,
@@ -272,7 +285,8 @@ impl Job<'_> {
             };
             untold && cause.share() >= UNEXPLAINED_SHARE_MIN
         });
-        if !open || self.plan.no_sharing || runs.interrupted.is_some() || runs.failed.is_some() {
+        let asked = !self.plan.no_sharing && !self.plan.quick;
+        if !open || !asked || runs.interrupted.is_some() || runs.failed.is_some() {
             return Ok((None, None));
         }
         let threads = like.threads;
@@ -527,5 +541,5 @@ pub(crate) fn rehearsal_threads(plan: &Plan, measured: &[Team]) -> Option<u32> {
     let threads = predicted.min(REHEARSAL_THREADS_MAX);
     let most = measured.iter().map(|team| team.threads());
     let most = most.max().unwrap_or(1);
-    (!plan.no_rehearsal && threads > most).then_some(threads)
+    (!plan.no_rehearsal && !plan.quick && threads > most).then_some(threads)
 }

@@ -17,6 +17,7 @@
 //!       recordings/<T>-threads[-run-<R>].stderr  what later runs complained
 //!       recordings/<T>-threads[-run-<R>].stdout  what runs wrote, if it differs
 
+mod earlier;
 pub(crate) mod job;
 pub(crate) mod ranks;
 pub(crate) mod runtimes;
@@ -79,6 +80,8 @@ pub(crate) struct Index {
 pub(crate) struct Study {
     directory: PathBuf,
     pub(crate) index: Index,
+    /// Recordings of the study that this one goes on with, which have not been looked at yet.
+    earlier: Vec<PathBuf>,
 }
 
 impl Study {
@@ -125,9 +128,32 @@ impl Study {
                 recordings: Vec::new(),
                 notes: Vec::new(),
             },
+            earlier: Vec::new(),
         };
         study.save()?;
         Ok(study)
+    }
+
+    /// Goes on with the study in `directory`, which is to be of the same command.
+    pub(crate) fn go_on(directory: &Path, command: Vec<String>) -> Result<Self, Failure> {
+        let shown = directory.display();
+        let Some(mut index) = index_of(directory)? else {
+            return Err(Failure::new(format!(
+                "{shown} holds no study to go on with: leave --continue out to begin one"
+            )));
+        };
+        if index.command != command {
+            return Err(Failure::new(format!(
+                "the study in {shown} is of `{}`: give the same command, or another --directory",
+                index.command.join(" ")
+            )));
+        }
+        index.notes.clear();
+        Ok(Self {
+            directory: directory.to_owned(),
+            earlier: std::mem::take(&mut index.recordings),
+            index,
+        })
     }
 
     /// A file of the study.
@@ -157,7 +183,9 @@ impl Study {
 
     /// Writes the index as it is now, so that an interrupted study can be read.
     pub(crate) fn save(&self) -> Result<(), Failure> {
-        let mut text = serde_json::to_string_pretty(&self.index)?;
+        let mut index = self.index.clone();
+        index.recordings.extend(self.earlier.iter().cloned());
+        let mut text = serde_json::to_string_pretty(&index)?;
         text.push('\n');
         output::write_file(&self.directory.join(INDEX), text.as_bytes())
     }

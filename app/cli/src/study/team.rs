@@ -24,7 +24,11 @@ impl Team {
         let Some(most) = on_hosts else {
             let doubling = || ThreadList::doubling(host::usable_cpus());
             let threads = plan.threads.clone().unwrap_or_else(doubling);
-            return threads.0.into_iter().map(Self::Here).collect();
+            let first = match plan.quick {
+                true => threads.0.len().saturating_sub(1),
+                false => 0,
+            };
+            return threads.0.into_iter().skip(first).map(Self::Here).collect();
         };
         let list = plan.threads.iter().flat_map(|list| &list.0);
         let threads = list.copied().max().unwrap_or(1);

@@ -57,6 +57,7 @@ mod skyline;
 mod sources;
 mod stacks;
 mod study;
+mod study_in_parts;
 mod teams;
 mod trips;
 mod workload;

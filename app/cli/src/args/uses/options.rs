@@ -36,7 +36,7 @@ pub(super) const OPTIONS: &[Options] = &[
     // What several runtimes leave out is refused where they are counted.
     options(
         &["study"],
-        &["cores", "no_rehearsal", "no_sharing"],
+        &["cores", "quick", "goes_on", "no_rehearsal", "no_sharing"],
         &[Without(ELSEWHERE)],
     ),
     options(

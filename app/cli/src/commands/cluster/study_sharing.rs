@@ -53,7 +53,8 @@ fn seconds(job: &Job<'_>, runs: &Runs, diagnosis: &Diagnosis) -> Option<u32> {
         .iter()
         .any(|one| one.program.others_used.unwrap_or(0.0) > DISTURBED && !one.program.rehearsal);
     let worthwhile = open || (disturbed && sharing::has_atomics(&job.program.path));
-    (!job.plan.no_sharing && worthwhile && sharing::check(job.program).is_ok()).then_some(UNASKED_S)
+    (!job.plan.no_sharing && !job.plan.quick && worthwhile && sharing::check(job.program).is_ok())
+        .then_some(UNASKED_S)
 }
 
 /// Runs the program once more, on nodes, and looks which cache lines they share. What
