@@ -92,11 +92,23 @@ pub fn task_arguments() -> Option<(Opaque, usize)> {
     playing()?.task.current().copied_arguments()
 }
 
-/// A number that no other call gives.
+/// A number that no other call gives. Each thread that the tool knows counts by itself from a number
+/// that is its own in the upper 16 bits, as with LLVM's library.
 #[must_use]
 pub fn unique_id() -> u64 {
-    static LAST: AtomicU64 = AtomicU64::new(0);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
+    const OF_A_THREAD: u32 = 48;
+    static OF_OTHERS: AtomicU64 = AtomicU64::new(0);
+    static THREADS: AtomicU64 = AtomicU64::new(0);
+    let last = me().map_or(&OF_OTHERS, |worker| {
+        let last = &worker.tool.unique;
+        if last.load(Ordering::Relaxed) == 0 {
+            let first = (THREADS.fetch_add(1, Ordering::Relaxed) + 1) << OF_A_THREAD;
+            // A signal handler may have been first.
+            let _ = last.compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        last
+    });
+    last.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// The calling thread's place and its partition, if it is bound.

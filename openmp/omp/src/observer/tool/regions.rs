@@ -169,7 +169,12 @@ impl Tool {
             return self.initial_begins(member, 1, 1);
         }
         let task = member.task.implicit();
-        task.tool.begin(TaskFlags::IMPLICIT.0);
+        // The task that forms a team of one thread waits for it.
+        let flags = match team.size() {
+            1 => TaskFlags::IMPLICIT.with(TaskFlags::UNDEFERRED),
+            _ => TaskFlags::IMPLICIT,
+        };
+        task.tool.begin(flags.0);
         if let Some(told) = self.callbacks.implicit_task.get() {
             let (region, data) = (team.tool.data.pointer(), task.tool.data.pointer());
             let (size, number) = (team.size(), member.thread_num());

@@ -41,7 +41,8 @@ impl Word {
     }
 }
 
-/// A [`Frame`] of C.
+/// A [`Frame`] of C. Exit frames are frame pointers, and the flags call them canonical frame
+/// addresses as LLVM's library does: tools that are written for that refuse another flag.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct FrameWords {
@@ -59,7 +60,7 @@ impl FrameWords {
         Self {
             exit: AtomicU64::new(0),
             enter: AtomicU64::new(0),
-            exit_flags: AtomicU32::new(FrameFlags::RUNTIME.with(FrameFlags::FRAMEPOINTER).0),
+            exit_flags: AtomicU32::new(FrameFlags::RUNTIME.with(FrameFlags::CFA).0),
             enter_flags: AtomicU32::new(FrameFlags::RUNTIME.with(FrameFlags::CFA).0),
         }
     }
@@ -71,7 +72,7 @@ impl FrameWords {
     fn clear(&self) {
         self.exit.store(0, Ordering::Relaxed);
         self.enter.store(0, Ordering::Relaxed);
-        let flags = FrameFlags::RUNTIME.with(FrameFlags::FRAMEPOINTER);
+        let flags = FrameFlags::RUNTIME.with(FrameFlags::CFA);
         self.exit_flags.store(flags.0, Ordering::Relaxed);
     }
 
@@ -88,7 +89,7 @@ impl FrameWords {
     /// The program calls the task's code itself, in the frame of `call`.
     pub(super) fn called_by_program(&self, call: Call) {
         self.exit.store(call.frame as u64, Ordering::Relaxed);
-        let flags = FrameFlags::APPLICATION.with(FrameFlags::FRAMEPOINTER);
+        let flags = FrameFlags::APPLICATION.with(FrameFlags::CFA);
         self.exit_flags.store(flags.0, Ordering::Relaxed);
     }
 
@@ -146,6 +147,8 @@ pub(crate) struct ThreadWords {
     pub(super) piece: Piece,
     /// Why the thread goes to another task, if not because it has to wait.
     pub(super) yields: Own,
+    /// The last number that no other call gives; 0 before the first.
+    pub(super) unique: AtomicU64,
 }
 
 impl ThreadWords {
@@ -158,6 +161,7 @@ impl ThreadWords {
             announced: Own::new(0),
             piece: Piece::none(),
             yields: Own::new(0),
+            unique: AtomicU64::new(0),
         }
     }
 }
