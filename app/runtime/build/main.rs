@@ -161,8 +161,9 @@ fn link_all(
     let text = |name: &str| fs::read_to_string(workspace.join("openmp/abi").join(name));
     let interface = text("libgomp.map")?;
     let names = out.join("names.s");
-    names::write(&interface, &names)?;
-    let interface = interface + &text("llvm.map")?;
+    let missing = text("missing.map")?;
+    names::write(&interface, &missing, &names)?;
+    let interface = interface + &missing + &text("llvm.map")?;
     let unloading = workspace.join("openmp/abi/unloading-older.s");
     let map = out.join("plain.map");
     fs::write(&map, interface.clone() + &text("unloading.map")?)?;
@@ -227,6 +228,7 @@ fn declare_inputs(workspace: &Path) -> io::Result<()> {
         "Cargo.toml",
         "openmp/abi/libgomp.map",
         "openmp/abi/llvm.map",
+        "openmp/abi/missing.map",
         "openmp/abi/unloading.map",
         "openmp/abi/unloading-older.s",
         "app/runtime/probe",

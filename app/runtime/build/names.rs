@@ -39,7 +39,7 @@ const FOR_C: [&str; 22] = [
 ];
 
 /// Routines that LLVM's library answers in another way than gcc's.
-const OTHERWISE: [&str; 9] = [
+const OTHERWISE: [&str; 10] = [
     "omp_get_affinity_format",
     "omp_get_affinity_format_",
     "omp_display_affinity",
@@ -49,6 +49,66 @@ const OTHERWISE: [&str; 9] = [
     "omp_get_schedule",
     "omp_get_schedule_",
     "omp_get_schedule_8_",
+    "omp_get_device_from_uid",
+];
+
+/// Entry points of LLVM's library that the runtime does not have, by the beginnings of their names
+/// and what may follow: atomic updates of 80-bit numbers, and graphs of tasks.
+const NOT_OF_LLVM: [(&str, &[&str]); 6] = [
+    (
+        "__kmpc_atomic_float10_",
+        &[
+            "add",
+            "add_cpt",
+            "div",
+            "div_cpt",
+            "div_cpt_rev",
+            "div_rev",
+            "max",
+            "max_cpt",
+            "min",
+            "min_cpt",
+            "mul",
+            "mul_cpt",
+            "rd",
+            "sub",
+            "sub_cpt",
+            "sub_cpt_rev",
+            "sub_rev",
+            "swp",
+            "wr",
+        ],
+    ),
+    (
+        "__kmpc_atomic_cmplx10_",
+        &[
+            "add",
+            "add_cpt",
+            "div",
+            "div_cpt",
+            "div_cpt_rev",
+            "div_rev",
+            "mul",
+            "mul_cpt",
+            "rd",
+            "sub",
+            "sub_cpt",
+            "sub_cpt_rev",
+            "sub_rev",
+            "swp",
+            "wr",
+        ],
+    ),
+    (
+        "__kmpc_atomic_cmplx4_",
+        &["add_cmplx8", "div_cmplx8", "mul_cmplx8", "sub_cmplx8"],
+    ),
+    ("__kmpc_task_get_", &["depnode", "successors"]),
+    ("__kmpc_for_", &["collapsed_init"]),
+    (
+        "__kmpc_",
+        &["calc_original_ivs_rectang", "process_loop_nest_rectang"],
+    ),
 ];
 
 /// What LLVM's programs mean by `name`.
@@ -62,8 +122,9 @@ fn meant(name: &str) -> String {
 }
 
 /// Writes assembly in which each function that the version script `interface` names as a part of
-/// OpenMP has another name, under LLVM's version.
-pub(crate) fn write(interface: &str, output: &Path) -> Result<(), Box<dyn Error>> {
+/// OpenMP has another name, under LLVM's version, and each that the script `missing` names ends the
+/// program with a line that names it, as do those of LLVM's library that are not provided.
+pub(crate) fn write(interface: &str, missing: &str, output: &Path) -> Result<(), Box<dyn Error>> {
     let mut assembly = String::from("        .text\n");
     // A jump keeps the return address and all arguments.
     let mut stub = |name: &str, leads_to: &str| {
@@ -85,6 +146,20 @@ pub(crate) fn write(interface: &str, output: &Path) -> Result<(), Box<dyn Error>
     for name in functions {
         writeln!(assembly, "        .symver llvm_{name}, {name}@{VERSION}")?;
     }
+    let of_llvm = NOT_OF_LLVM.iter().flat_map(|(start, ends)| {
+        let name = move |end: &&str| format!("{start}{end}");
+        ends.iter().map(name)
+    });
+    for name in listed(missing).map(str::to_owned).chain(of_llvm) {
+        write!(
+            assembly,
+            "        .globl  {name}\n        .type   {name}, @function\n\
+             {name}:\n        leaq    .Lname_{name}(%rip), %rdi\n        jmp     fathomp_missing@PLT\n\
+             \x20       .size   {name}, . - {name}\n\
+             \x20       .section .rodata.str1.1, \"aMS\", @progbits, 1\n\
+             .Lname_{name}:\n        .string \"{name}\"\n        .text\n",
+        )?;
+    }
     assembly.push_str("        .section .note.GNU-stack, \"\", @progbits\n");
     fs::write(output, assembly)?;
     Ok(())
@@ -92,8 +167,13 @@ pub(crate) fn write(interface: &str, output: &Path) -> Result<(), Box<dyn Error>
 
 /// The functions of OpenMP in a version script of one name a line.
 fn functions(interface: &str) -> impl Iterator<Item = &str> {
-    let names = interface
+    listed(interface).filter(|name| name.starts_with("omp_") || name.starts_with("GOMP_"))
+}
+
+/// The names in a version script of one name a line.
+fn listed(interface: &str) -> impl Iterator<Item = &str> {
+    let entries = interface
         .lines()
         .filter_map(|line| line.trim().strip_suffix(';'));
-    names.filter(|name| name.starts_with("omp_") || name.starts_with("GOMP_"))
+    entries.filter(|entry| !entry.starts_with('}'))
 }

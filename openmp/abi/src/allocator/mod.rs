@@ -7,35 +7,36 @@
 //! implementation free.
 //!
 //! * `heap`: blocks that know how they were made; the unsafe part.
-//! * `traits`: an allocator's description.
+//! * `traits`: an allocator's description; `spaces`: what memory it takes.
+//! * `fortran`: which variables of Fortran have such memory.
 //! * this file: the C symbols and the rules of fallback.
 
+pub mod fortran;
 mod heap;
+pub mod spaces;
 pub mod traits;
 
 use crate::fatal::fatal;
-use fathomp_omp::env::{AllocatorChoice, ENVIRONMENT_ALLOCATOR};
+use fathomp_omp::env::{AllocatorChoice, ENVIRONMENT_ALLOCATOR, GNU_PINNED_ALLOCATOR};
 use fathomp_omp::{cluster, current, runtime};
 use heap::{Block, Request};
+use spaces::{DEFAULT_ALLOCATOR, Handle, NULL_ALLOCATOR};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
 use traits::{Allocator, Fallback, Trait};
 
-/// `omp_allocator_handle_t`: 0 is the null allocator, 1 to 8 are predefined, 9
-/// is what `OMP_ALLOCATOR` describes, others are addresses of [`Allocator`]s.
-type Handle = usize;
-
-const NULL_ALLOCATOR: Handle = 0;
-const DEFAULT_ALLOCATOR: Handle = 1;
-
 /// The allocator of the handle; `None` if there cannot be one.
 fn lookup(handle: Handle) -> Option<&'static Allocator> {
     static PREDEFINED: Allocator = Allocator::predefined();
+    static PINNED: Allocator = Allocator::pinned();
     static ENVIRONMENT: OnceLock<Option<Allocator>> = OnceLock::new();
     match handle {
         NULL_ALLOCATOR => None,
-        1..ENVIRONMENT_ALLOCATOR => Some(&PREDEFINED),
+        1..ENVIRONMENT_ALLOCATOR
+        | spaces::LLVM_TARGET_FIRST..=spaces::LLVM_TARGET_LAST
+        | spaces::GNU_MANAGED_ALLOCATOR => Some(&PREDEFINED),
+        GNU_PINNED_ALLOCATOR => Some(&PINNED),
         ENVIRONMENT_ALLOCATOR => ENVIRONMENT
             .get_or_init(|| match &runtime().settings.allocator {
                 AllocatorChoice::Predefined(_) => None,

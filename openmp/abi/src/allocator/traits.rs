@@ -1,5 +1,6 @@
 //! What an allocator is: its traits and how much of its pool is taken.
 
+use super::spaces::is_memory_space;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `omp_alloctrait_t`
@@ -53,10 +54,16 @@ impl Allocator {
         }
     }
 
+    /// That of memory which stays where it is.
+    pub(super) const fn pinned() -> Self {
+        let mut allocator = Self::predefined();
+        allocator.pinned = true;
+        allocator
+    }
+
     /// An allocator with these traits; `None` if one of them makes no sense.
     pub(super) fn new(memspace: usize, traits: impl IntoIterator<Item = Trait>) -> Option<Self> {
-        const MEMSPACES: usize = 5;
-        if memspace >= MEMSPACES {
+        if !is_memory_space(memspace) {
             return None;
         }
         let mut allocator = Self {

@@ -1,7 +1,7 @@
 //! Tasks, devices and the runtime as a whole.
 
 use super::{ask, ask_with, update_icvs};
-use crate::device::{INITIAL_DEVICE, is_host};
+use crate::device::{DEFAULT_DEVICE, INITIAL_DEVICE, INVALID_DEVICE, NAMED_HOST, is_host};
 use crate::entry::entries;
 use fathomp_omp::runtime::display_environment;
 use fathomp_omp::tool::{self, ControlTool};
@@ -29,9 +29,13 @@ ask! {
 }
 
 ask_with! {
-    /// Sets `default-device-var`. A negative number counts as 0.
+    /// Sets `default-device-var`. A negative number counts as 0 if it has no name in OpenMP.
     omp_set_default_device, omp_set_default_device_, omp_set_default_device_8_ (device) -> () =
-        update_icvs(|icvs| icvs.default_device = device.max(0));
+        update_icvs(|icvs| match device {
+            INVALID_DEVICE | NAMED_HOST => icvs.default_device = device,
+            DEFAULT_DEVICE => {}
+            device => icvs.default_device = device.max(0),
+        });
     /// Writes the initial ICVs to stderr, the GNU variables too if asked.
     omp_display_env, omp_display_env_, omp_display_env_8_ (verbose) -> () =
         display_environment(verbose != 0);
@@ -39,6 +43,9 @@ ask_with! {
 
 /// `omp_pause_soft` and `omp_pause_hard`
 const PAUSE_KINDS: std::ops::RangeInclusive<i32> = 1..=2;
+
+/// `omp_pause_stop_tool` (OpenMP 6.0), which concerns all devices.
+const STOP_TOOL: i32 = 3;
 
 /// Lets the runtime give up resources on a device. Idle threads sleep without
 /// using processor time, and nothing else would be gained, so there is nothing
@@ -59,9 +66,13 @@ pub extern "C" fn omp_pause_resource_(kind: &i32, device: &i32) -> i32 {
     omp_pause_resource(*kind, *device)
 }
 
-/// [`omp_pause_resource`] for all devices.
+/// [`omp_pause_resource`] for all devices. A tool may be stopped, too, and is told nothing then.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource_all(kind: i32) -> i32 {
+    if kind == STOP_TOOL && current().team().level() == 0 {
+        tool::end();
+        return 0;
+    }
     omp_pause_resource(kind, INITIAL_DEVICE)
 }
 

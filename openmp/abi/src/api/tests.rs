@@ -80,4 +80,5 @@ fn the_host_is_the_only_device() {
     assert_eq!(control::omp_pause_resource(1, 0), 0);
     assert_eq!(control::omp_pause_resource(1, 4), -1);
     assert_eq!(control::omp_pause_resource(3, 0), -1);
+    assert_eq!(control::omp_pause_resource_all(3), 0);
 }

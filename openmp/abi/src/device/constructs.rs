@@ -1,6 +1,6 @@
 //! What gcc makes of `target` and `target data`, on the host.
 
-use super::check_mandatory;
+use super::check_device;
 use crate::gomp::parallel::Function;
 use crate::gomp::task::{GOMP_task, GOMP_taskwait_depend};
 use fathomp_omp::{cluster, initial};
@@ -10,6 +10,9 @@ use std::{ptr, slice};
 
 /// `GOMP_MAP_FIRSTPRIVATE`: the region works on a copy of the variable.
 const MAP_FIRSTPRIVATE: u16 = 12;
+
+/// `GOMP_MAP_ATTACH`: a pointer in one variable leads to another one.
+const MAP_ATTACH: u16 = 80;
 
 /// The `nowait` clause in the flags of a construct.
 const FLAG_NOWAIT: u32 = 1;
@@ -29,7 +32,7 @@ pub unsafe extern "C" fn GOMP_target(
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    check_mandatory(device);
+    check_device(device);
     // SAFETY: promised by the caller.
     let function = unsafe { Outlined::from_program(function) };
     initial::target(function, Opaque(addresses.expose_provenance()), 0, 0);
@@ -52,7 +55,7 @@ pub unsafe extern "C" fn GOMP_target_ext(
     depend: *const *const c_void,
     args: *const usize,
 ) {
-    check_mandatory(device);
+    check_device(device);
     // SAFETY: all promised by the caller.
     let region = unsafe {
         Region {
@@ -209,12 +212,13 @@ impl Variables {
                 slice::from_raw_parts(kinds, count),
             )
         };
-        let mut addresses = addresses.to_vec();
+        let mut own = addresses.to_vec();
         let mut copies = Vec::new();
-        for ((address, &size), &kind) in addresses.iter_mut().zip(sizes).zip(kinds) {
+        for (index, (&size, &kind)) in sizes.iter().zip(kinds).enumerate() {
             // The low byte is what to do, the high one the logarithm of the
             // variable's alignment.
             // An optional argument in Fortran that is absent is at no address.
+            let address = own[index];
             if kind & 0xff != MAP_FIRSTPRIVATE || size == 0 || address.is_null() {
                 continue;
             }
@@ -222,11 +226,30 @@ impl Variables {
             // SAFETY: the variable has that size by the caller's promise.
             let variable = unsafe { slice::from_raw_parts(address.cast::<u8>(), size) };
             let (copy, start) = Copied::new(variable, alignment);
-            *address = start;
+            own[index] = start;
             copies.push(copy);
+            if kinds
+                .get(index + 1)
+                .is_some_and(|next| next & 0xff == MAP_ATTACH)
+            {
+                // What an allocatable variable of Fortran (gcc 15) holds: a descriptor before it has been
+                // copied, too, and this entry has the address of its entry and the word in it.
+                let entry = addresses[index + 1]
+                    .addr()
+                    .wrapping_sub(addresses.as_ptr().addr());
+                if let Some(descriptor) = own.get(entry / size_of::<usize>()) {
+                    // SAFETY: the compiler names a copy that has such a word.
+                    unsafe {
+                        descriptor
+                            .cast::<*mut c_void>()
+                            .add(sizes[index + 1])
+                            .write(start)
+                    };
+                }
+            }
         }
         Self {
-            addresses,
+            addresses: own,
             _copies: copies,
         }
     }
@@ -280,7 +303,7 @@ pub extern "C" fn GOMP_target_data(
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    check_mandatory(device);
+    check_device(device);
 }
 
 /// `void GOMP_target_data_ext(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
@@ -293,7 +316,7 @@ pub extern "C" fn GOMP_target_data_ext(
     _sizes: *const usize,
     _kinds: *const u16,
 ) {
-    check_mandatory(device);
+    check_device(device);
 }
 
 /// `void GOMP_target_end_data(void)`
@@ -311,7 +334,7 @@ pub extern "C" fn GOMP_target_update(
     _sizes: *const usize,
     _kinds: *const u8,
 ) {
-    check_mandatory(device);
+    check_device(device);
 }
 
 /// `void GOMP_target_update_ext(int device, size_t mapnum, void **hostaddrs, size_t *sizes,
@@ -329,7 +352,7 @@ pub unsafe extern "C" fn GOMP_target_update_ext(
     flags: u32,
     depend: *const *const c_void,
 ) {
-    check_mandatory(device);
+    check_device(device);
     if !depend.is_null() {
         // SAFETY: promised by the caller; there is nothing to do.
         unsafe { in_order(flags, depend, || ()) }
@@ -351,7 +374,7 @@ pub unsafe extern "C" fn GOMP_target_enter_exit_data(
     flags: u32,
     depend: *const *const c_void,
 ) {
-    check_mandatory(device);
+    check_device(device);
     if !depend.is_null() {
         // SAFETY: promised by the caller; there is nothing to do.
         unsafe { in_order(flags, depend, || ()) }

@@ -37,17 +37,17 @@ pub unsafe extern "C" fn omp_target_free(pointer: *mut c_void, device: c_int) {
 /// Whether host memory has a counterpart on a device. The host is its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_is_present(pointer: *const c_void, device: c_int) -> c_int {
-    c_int::from(is_host(device) || pointer.is_null())
+    c_int::from(is_host(device) && !pointer.is_null())
 }
 
 /// Whether a device can use host memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_is_accessible(
     pointer: *const c_void,
-    _bytes: usize,
+    bytes: usize,
     device: c_int,
 ) -> c_int {
-    c_int::from(is_host(device) && !pointer.is_null())
+    c_int::from(is_host(device) && !pointer.is_null() && bytes > 0)
 }
 
 /// The counterpart of host memory on a device; null if there is none.
@@ -135,6 +135,45 @@ pub unsafe extern "C" fn omp_target_memcpy_async(
             to_device,
             from_device,
         )
+    }
+}
+
+/// Fills memory of a device with a byte (OpenMP 6.0). Returns the pointer.
+///
+/// # Safety
+/// `bytes` bytes can be written there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memset(
+    to: *mut c_void,
+    value: c_int,
+    bytes: usize,
+    device: c_int,
+) -> *mut c_void {
+    if is_host(device) && !to.is_null() {
+        // C's `memset` takes the value's low byte, too.
+        // SAFETY: promised by the caller.
+        unsafe { to.cast::<u8>().write_bytes(value as u8, bytes) }
+    }
+    to
+}
+
+/// [`omp_target_memset`] as a task with dependences: waits for them, then fills at once.
+///
+/// # Safety
+/// As for [`omp_target_memset`]; `objects` are `count` depend objects.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memset_async(
+    to: *mut c_void,
+    value: c_int,
+    bytes: usize,
+    device: c_int,
+    count: c_int,
+    objects: *const DependObject,
+) -> *mut c_void {
+    // SAFETY: promised by the caller.
+    unsafe {
+        wait_for(count, objects);
+        omp_target_memset(to, value, bytes, device)
     }
 }
 

@@ -30,3 +30,10 @@ pub extern "C" fn GOMP_offload_unregister_ver(
     _data: *const c_void,
 ) {
 }
+
+/// `void *GOMP_target_map_indirect_ptr(void *ptr)`: where a function lies on the device that this
+/// is called on.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_target_map_indirect_ptr(function: *mut c_void) -> *mut c_void {
+    function
+}

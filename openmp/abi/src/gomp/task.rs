@@ -163,6 +163,9 @@ unsafe fn special_task(
     unsafe { task_depend::with_dependences(depend, create) };
 }
 
+/// What a task without code does.
+extern "C" fn nothing(_data: Opaque) {}
+
 /// A size or alignment that the compiler computed: never negative.
 #[inline]
 pub(super) fn size(value: c_long) -> usize {
@@ -179,6 +182,25 @@ entries! {
         let wait = |dependences: &[Dependence]| task::wait_depend(current(), dependences);
         // SAFETY: promised by our caller.
         unsafe { task_depend::with_dependences(depend, wait) };
+    }
+    /// `void GOMP_taskwait_depend_nowait(void **depend)`: orders tasks as one without code would,
+    /// and makes nobody wait.
+    fn GOMP_taskwait_depend_nowait(depend: *const *const c_void) {
+        observer::announce(|| Flags(0).told());
+        // SAFETY: the code may be called with anything, and there is no block to copy.
+        let work = unsafe {
+            Work {
+                function: Outlined::from_program(nothing),
+                arguments: Arguments::from_program(Opaque(0), 0, 1, None),
+                head: &[],
+            }
+        };
+        let clauses = clauses(Flags(0), true, 0);
+        let create = |dependences: &[Dependence]| {
+            task::create_special(current(), &work, clauses, dependences, None);
+        };
+        // SAFETY: promised by our caller.
+        unsafe { task_depend::with_dependences(depend, create) };
     }
     /// `void GOMP_taskyield(void)`
     fn GOMP_taskyield() {

@@ -201,6 +201,43 @@ kmpc! {
     }
 }
 
+/// The same routines under their other names: Fortran's, which pass numbers by address, and those of
+/// C in LLVM's header.
+macro_rules! other_names {
+    ($($name:ident $fortran:ident ($mask:ty) -> $result:ty;)+) => { kmpc! {$(
+        /// The same in Fortran.
+        fn $fortran(mask: $mask) -> $result {
+            // SAFETY: promised by our caller.
+            unsafe { $name(mask) }
+        }
+    )+} };
+    ($($name:ident $fortran:ident $c:ident;)+) => { kmpc! {$(
+        /// The same in Fortran.
+        fn $fortran(processor: *const c_int, mask: *const *mut Mask) -> c_int {
+            // SAFETY: promised by our caller.
+            unsafe { $name(processor.read(), mask) }
+        }
+        /// The same by the name that a header gives it.
+        fn $c(processor: c_int, mask: *const *mut Mask) -> c_int {
+            // SAFETY: promised by our caller.
+            unsafe { $name(processor, mask) }
+        }
+    )+} };
+}
+
+other_names! {
+    kmp_create_affinity_mask kmp_create_affinity_mask_ (*mut *mut Mask) -> ();
+    kmp_destroy_affinity_mask kmp_destroy_affinity_mask_ (*mut *mut Mask) -> ();
+    kmp_set_affinity kmp_set_affinity_ (*const *const Mask) -> c_int;
+    kmp_get_affinity kmp_get_affinity_ (*const *mut Mask) -> c_int;
+}
+
+other_names! {
+    kmp_set_affinity_mask_proc kmp_set_affinity_mask_proc_ kmpc_set_affinity_mask_proc;
+    kmp_unset_affinity_mask_proc kmp_unset_affinity_mask_proc_ kmpc_unset_affinity_mask_proc;
+    kmp_get_affinity_mask_proc kmp_get_affinity_mask_proc_ kmpc_get_affinity_mask_proc;
+}
+
 fn known(processor: c_int) -> Option<usize> {
     let processor = usize::try_from(processor).ok()?;
     (processor < libc::CPU_SETSIZE as usize).then_some(processor)

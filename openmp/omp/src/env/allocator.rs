@@ -44,6 +44,11 @@ pub(crate) const PREDEFINED: [&str; 8] = [
     "omp_thread_mem_alloc",
 ];
 
+/// libgomp's own allocator of memory that stays where it is.
+pub(crate) const GNU_PINNED: &str = "ompx_gnu_pinned_mem_alloc";
+/// Its handle.
+pub const GNU_PINNED_ALLOCATOR: usize = 200;
+
 /// Names of the memory spaces, in the order of their handles, from 0.
 pub(crate) const MEMSPACES: [&str; 5] = [
     "omp_default_mem_space",
@@ -65,15 +70,19 @@ pub(super) fn allocator(text: &str) -> Option<AllocatorChoice> {
     if let Some(index) = index_of(&PREDEFINED, text) {
         return Some(AllocatorChoice::Predefined(index + 1));
     }
+    if index_of(&[GNU_PINNED], text).is_some() {
+        return Some(AllocatorChoice::Predefined(GNU_PINNED_ALLOCATOR));
+    }
     let (memspace, traits) = match text.split_once(':') {
         Some((memspace, traits)) => (memspace, Some(traits)),
         None => (text, None),
     };
     let memspace = index_of(&MEMSPACES, memspace)?;
-    let traits = match traits {
-        Some(traits) => traits.split(',').map(one_trait).collect::<Option<_>>()?,
-        None => Vec::new(),
+    let Some(traits) = traits else {
+        // Without traits it is the one that is predefined for the space.
+        return Some(AllocatorChoice::Predefined(memspace + 1));
     };
+    let traits = traits.split(',').map(one_trait).collect::<Option<_>>()?;
     Some(AllocatorChoice::Custom { memspace, traits })
 }
 
@@ -157,8 +166,12 @@ mod tests {
             })
         );
         assert_eq!(
-            allocator("omp_default_mem_space").map(|choice| choice.handle()),
+            allocator("omp_default_mem_space:pinned=false").map(|choice| choice.handle()),
             Some(ENVIRONMENT_ALLOCATOR)
+        );
+        assert_eq!(
+            allocator("omp_const_mem_space"),
+            Some(AllocatorChoice::Predefined(3))
         );
         for bad in [
             "",

@@ -1,6 +1,6 @@
 //! `OMP_DISPLAY_ENV` and `omp_display_env`: the initial ICVs in words.
 
-use super::allocator::{MEMSPACES, PREDEFINED};
+use super::allocator::{GNU_PINNED, GNU_PINNED_ALLOCATOR, MEMSPACES, PREDEFINED};
 use super::{AllocatorChoice, Settings, TargetOffload, WaitPolicy};
 use crate::icv::Schedule;
 
@@ -108,6 +108,7 @@ fn schedule(schedule: Schedule) -> String {
 
 fn allocator(choice: &AllocatorChoice) -> String {
     let name = match choice {
+        AllocatorChoice::Predefined(GNU_PINNED_ALLOCATOR) => Some(&GNU_PINNED),
         AllocatorChoice::Predefined(handle) => handle
             .checked_sub(1)
             .and_then(|index| PREDEFINED.get(index)),

@@ -11,7 +11,7 @@ mod places;
 mod subset;
 mod value;
 
-pub use allocator::{AllocatorChoice, ENVIRONMENT_ALLOCATOR};
+pub use allocator::{AllocatorChoice, ENVIRONMENT_ALLOCATOR, GNU_PINNED_ALLOCATOR};
 pub use places::{CPU_LIMIT, PlaceKind, PlacesSpec};
 pub use subset::Layer;
 
@@ -188,7 +188,7 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
         expected: &str,
         instead: &str,
     ) -> Option<T> {
-        let value = (self.get)(variable)?;
+        let value = self.value(variable)?;
         let parsed = parse(&value);
         if parsed.is_none() {
             self.warnings.push(Warning {
@@ -199,6 +199,29 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
             });
         }
         parsed
+    }
+
+    /// What is set of that variable, or else for the host and all devices (OpenMP 5.2, 21.1).
+    fn value(&self, variable: &str) -> Option<String> {
+        /// Variables of settings that each device has for itself.
+        const OF_DEVICES: [&str; 11] = [
+            "OMP_DYNAMIC",
+            "OMP_MAX_ACTIVE_LEVELS",
+            "OMP_NESTED",
+            "OMP_NUM_TEAMS",
+            "OMP_NUM_THREADS",
+            "OMP_PROC_BIND",
+            "OMP_SCHEDULE",
+            "OMP_STACKSIZE",
+            "OMP_TEAMS_THREAD_LIMIT",
+            "OMP_THREAD_LIMIT",
+            "OMP_WAIT_POLICY",
+        ];
+        let for_all = || {
+            let is_there = OF_DEVICES.contains(&variable);
+            is_there.then(|| (self.get)(&format!("{variable}_ALL")))?
+        };
+        (self.get)(variable).or_else(for_all)
     }
 
     /// A variable that is `true` or `false`.
@@ -356,14 +379,14 @@ impl Settings {
     }
 
     fn read_devices(&mut self, reader: &mut Reader<impl Fn(&str) -> Option<String>>) {
-        if let Some(device) = reader.read(
+        /// `omp_invalid_device`: there is no device but the host (OpenMP 5.2, 21.2.8).
+        const INVALID_DEVICE: i32 = -4;
+        let device = reader.read(
             "OMP_DEFAULT_DEVICE",
             value::non_negative,
             "a number of at least 0",
             "using 0",
-        ) {
-            self.default_device = device as i32;
-        }
+        );
         if let Some(offload) = reader.read(
             "OMP_TARGET_OFFLOAD",
             |text| {
@@ -380,6 +403,11 @@ impl Settings {
             "using default",
         ) {
             self.target_offload = offload;
+        }
+        match (device, self.target_offload) {
+            (Some(device), _) => self.default_device = device as i32,
+            (None, TargetOffload::Mandatory) => self.default_device = INVALID_DEVICE,
+            (None, _) => {}
         }
         for (variable, field) in [
             ("OMP_NUM_TEAMS", &mut self.num_teams),

@@ -143,3 +143,29 @@ proptest! {
         prop_assert!(icvs.schedule.chunk <= i32::MAX as u32);
     }
 }
+
+#[test]
+fn what_is_set_for_all_devices_counts_for_the_host() {
+    let (settings, warnings) = read(&[
+        ("OMP_NUM_TEAMS_ALL", "3"),
+        ("OMP_TEAMS_THREAD_LIMIT_ALL", "5"),
+        ("OMP_TEAMS_THREAD_LIMIT", "4"),
+        ("OMP_CANCELLATION_ALL", "true"),
+    ]);
+    assert_eq!(settings.num_teams, 3);
+    assert_eq!(settings.teams_thread_limit, 4);
+    assert!(!settings.cancellation);
+    assert!(warnings.is_empty());
+}
+
+#[test]
+fn a_mandatory_device_is_none_where_there_is_only_the_host() {
+    let read_offload = |variables: &[(&str, &str)]| read(variables).0.default_device;
+    assert_eq!(read_offload(&[("OMP_TARGET_OFFLOAD", "mandatory")]), -4);
+    let both = [
+        ("OMP_TARGET_OFFLOAD", "mandatory"),
+        ("OMP_DEFAULT_DEVICE", "2"),
+    ];
+    assert_eq!(read_offload(&both), 2);
+    assert_eq!(read_offload(&[]), 0);
+}
