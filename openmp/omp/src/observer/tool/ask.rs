@@ -116,3 +116,21 @@ pub fn unique_id() -> u64 {
 pub fn place() -> Option<Assignment> {
     places::assignment_of(playing()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_number_is_given_twice() {
+        let numbers = || (0..100).map(|_| unique_id()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(numbers)).collect();
+        let mut all: HashSet<u64> = numbers().into_iter().collect();
+        for thread in threads {
+            all.extend(thread.join().unwrap_or_default());
+        }
+        assert_eq!(all.len(), 500);
+        assert!(!all.contains(&0));
+    }
+}
