@@ -155,7 +155,7 @@ mod tests {
         ));
         assert!(shown(
             &[("OMP_ALLOCATOR", "omp_low_lat_mem_space")],
-            "OMP_ALLOCATOR = 'omp_low_lat_mem_space'"
+            "OMP_ALLOCATOR = 'omp_low_lat_mem_alloc'"
         ));
         assert!(shown(
             &[("GOMP_SPINCOUNT", "infinite")],
