@@ -1,9 +1,10 @@
 //! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`,
-//! `cargo xtask main-job`.
+//! `cargo xtask main-job`, `cargo xtask dist`.
 #![forbid(unsafe_code)]
 
 mod circles;
 mod decisions;
+mod dist;
 mod examples;
 mod main_job;
 mod observers;
@@ -52,10 +53,17 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["dist", ref more @ ..] => match dist::run(workspace(), more) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
-                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging"
+                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging\n       cargo xtask dist [--try TREE...]   make packages, or try them in trees of Debian (names, or folders)"
             );
             ExitCode::FAILURE
         }

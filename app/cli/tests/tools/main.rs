@@ -21,6 +21,7 @@ mod paging_odd;
 #[cfg(feature = "paging")]
 mod paging_tools;
 mod permissions;
+mod python;
 #[cfg(all(feature = "cluster", feature = "paging"))]
 mod ranks;
 #[cfg(feature = "cluster")]
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "paging")]
         paging_tools::trials(),
         permissions::trials(),
+        python::trials(),
         #[cfg(all(feature = "cluster", feature = "paging"))]
         ranks::trials(),
         #[cfg(feature = "cluster")]
