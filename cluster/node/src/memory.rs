@@ -17,8 +17,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Libraries whose allocations stay private: the C library and the loader.
-const PRIVATE: [&str; 2] = ["libc.so", "ld-linux"];
+/// Libraries whose allocations stay private: the loader and the C library, which was in several
+/// files before glibc 2.34.
+const PRIVATE: [&str; 5] = [
+    "ld-linux",
+    "libc.so",
+    "libdl.so",
+    "libpthread.so",
+    "librt.so",
+];
 
 /// The shared heap of this process.
 pub(crate) struct Memory {
