@@ -64,7 +64,7 @@ pub(super) fn done(command: &mut Command) -> Outcome<()> {
     if status.success() {
         return Ok(());
     }
-    Err(format!("{name} failed with {status}, of {command:?}"))
+    Err(format!("{name} failed with {status}: see above why"))
 }
 
 /// Runs a command that has to succeed, and returns what it says.

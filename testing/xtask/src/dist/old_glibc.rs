@@ -12,14 +12,14 @@ use std::process::Command;
 /// The C library that packages need at least: that of Red Hat Enterprise Linux 8.
 pub(super) const GLIBC: (u32, u32) = (2, 28);
 
-/// The parts of the C library and the names under which linkers look for them.
-const PARTS: [(&str, &str); 6] = [
-    ("libm.so.6", "libm.so"),
-    ("libpthread.so.0", "libpthread.so"),
-    ("libdl.so.2", "libdl.so"),
-    ("librt.so.1", "librt.so"),
-    ("libutil.so.1", "libutil.so"),
-    ("libresolv.so.2", "libresolv.so"),
+/// The parts of the C library that programs name when they are linked.
+const PARTS: [&str; 6] = [
+    "libm.so.6",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "libutil.so.1",
+    "libresolv.so.2",
 ];
 
 /// What compiles and links.
@@ -98,13 +98,15 @@ fn stand_ins(root: &Path, folder: &Path, library: &Path) -> Outcome<()> {
     )?;
 
     let names = ["libc.so.6", "libld.so.2", "crt1.o", "libc_nonshared.a"];
-    for name in names.into_iter().chain(PARTS.map(|(file, _)| file)) {
+    for name in names.into_iter().chain(PARTS) {
         let made = made_by_zig(&cache, name)?;
         copy(&made, &library.join(name))?;
     }
     copy(&library.join("crt1.o"), &library.join("Scrt1.o"))?;
-    for (file, name) in PARTS {
-        link(file, &library.join(name))?;
+    for part in PARTS {
+        // Linkers look for the name without a version.
+        let link = library.join(Path::new(part).with_extension(""));
+        symlink(part, &link).map_err(because("made", &link))?;
     }
     let newer = library.join("newer.o");
     done(
@@ -138,8 +140,4 @@ fn made_by_zig(cache: &Path, name: &str) -> Outcome<PathBuf> {
                 "zig made no {name}: name a version in packaging/glibc/requirements.txt that does"
             )
         })
-}
-
-fn link(to: &str, at: &Path) -> Outcome<()> {
-    symlink(to, at).map_err(because("made", at))
 }

@@ -5,80 +5,80 @@
 //! machine and finds no OpenMP runtime in the tree; then what loads the other libraries.
 
 use super::Dist;
-use super::files::{Outcome, because, copy, done, make_dir, output};
+use super::files::{Outcome, because, copy, done, make_dir};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Run in the tree once the package is installed; `$1` is the folder with fathomp.
+/// Run in the tree with the package, `$1`. Lines that install it come before.
 const STUDY: &str = "\
-export PATH=$1:$PATH HOME=/root
-set -e
 fathomp --version
 fathomp doctor
-cd /root
 fathomp study --threads 1,2 -- ./basin 300 20
 test -s report.html
 timeout 600 fathomp sharing -- ./basin 300 5
 timeout 600 fathomp record --paging -o paging -- ./basin 300 5
 ";
 
-/// What a study's result is read with, where the package brings a module for Python.
+const OF_TARBALL: &str = "tar --strip-components=1 -xzf $1 -C /usr/local\n";
+
+const OF_DEB: &str = "dpkg --install $1\n";
+
+/// Python is what the wheel needs, and a clean tree has none.
+const OF_WHEEL: &str = "\
+apt-get -qq update
+DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends python3-venv >/dev/null
+python3 -m venv /opt/venv
+export PATH=/opt/venv/bin:$PATH
+pip install --quiet --no-index $1
+";
+
+/// Run after the study where the package brings a module for Python.
 const READ: &str = "\
+python -c \"
 import fathomp
-study = fathomp.Study('/root/study')
+study = fathomp.Study('study')
 print(len(study.runs()), 'runs,', len(study.regions()), 'rows of regions')
 assert {row['threads'] for row in study.runs()} >= {1, 2}
 assert any('basin' in row['region'] for row in study.regions())
+\"
 ";
 
 impl Dist<'_> {
     /// Tries all packages in `tree`: a folder, or a distribution of Debian that debootstrap makes.
     pub(super) fn try_in(&self, tree: &str) -> Outcome<()> {
         let clean = self.clean_tree(tree)?;
+        // With the old C library, or it would not start in older trees.
         let program = self.build.join("basin");
-        self.compile(&program)?;
-        let copy_of = |package: &str| -> Outcome<PathBuf> {
-            let at = self.build.join(format!("trial-{package}"));
-            remove(&at)?;
-            done(
-                Command::new("cp")
-                    .args(["-a", "--reflink=auto"])
-                    .args([&clean, &at]),
-            )?;
-            copy(&program, &at.join("root/basin"))?;
-            Ok(at)
-        };
-
-        let at = copy_of("tarball")?;
-        let local = at.join("usr/local");
         done(
-            Command::new("tar")
-                .args(["--strip-components=1", "-xzf"])
-                .arg(self.tarball())
-                .arg("-C")
-                .arg(&local),
+            Command::new(self.build.join("glibc/cc"))
+                .args(["-O2", "-g", "-fopenmp"])
+                .arg(self.root.join("examples/basin.c"))
+                .arg("-o")
+                .args([&program, Path::new("-lm")]),
         )?;
-        report(tree, "tarball", inside(&at, STUDY, "/usr/local/bin"))?;
-
-        let at = copy_of("deb")?;
-        copy(&self.deb(), &at.join("root/fathomp.deb"))?;
-        let install = format!("set -e\ndpkg --install /root/fathomp.deb\n{STUDY}");
-        report(tree, ".deb", inside(&at, &install, "/usr/bin"))?;
-
-        let at = copy_of("wheel")?;
-        let name = self.wheel();
-        let name = name.file_name().unwrap_or_default();
-        copy(&self.wheel(), &at.join("root").join(name))?;
-        // Python is what the wheel needs; and the tree has none.
-        let install = format!(
-            "set -e\nexport DEBIAN_FRONTEND=noninteractive\napt-get -qq update\n\
-             apt-get -qq install --no-install-recommends python3-venv >/dev/null\n\
-             python3 -m venv /opt/venv\n/opt/venv/bin/pip install --quiet --no-index /root/{}\n\
-             {STUDY}\npython - <<'END'\n{READ}END\n",
-            name.display()
-        );
-        report(tree, "wheel", inside(&at, &install, "/opt/venv/bin"))
+        let trials = [
+            (self.tarball(), OF_TARBALL, ""),
+            (self.deb(), OF_DEB, ""),
+            (self.wheel(), OF_WHEEL, READ),
+        ];
+        for (package, install, read) in trials {
+            let name = package.file_name().unwrap_or_default();
+            println!("{tree}: {}", name.display());
+            let at = self.build.join("trial");
+            remove(&at)?;
+            done(Command::new("cp").arg("-a").args([&clean, &at]))?;
+            copy(&program, &at.join("root/basin"))?;
+            copy(&package, &at.join("root").join(name))?;
+            let resolver = Path::new("/etc/resolv.conf");
+            copy(resolver, &at.join("etc/resolv.conf"))?;
+            let script = format!("set -e\ncd /root\n{install}{STUDY}{read}");
+            inside(&at, &script, &Path::new("/root").join(name))
+                .map_err(|error| format!("{tree}: {} does not work: {error}", name.display()))?;
+            remove(&at)?;
+            println!("{tree}: {} works", name.display());
+        }
+        Ok(())
     }
 
     /// The tree to copy, which is made if it is a distribution's name.
@@ -87,63 +87,40 @@ impl Dist<'_> {
             return Ok(PathBuf::from(tree));
         }
         let made = self.build.join("trees").join(tree);
-        if made.exists() {
-            return Ok(made);
+        if !made.exists() {
+            let begun = made.with_extension("begun");
+            remove(&begun)?;
+            make_dir(&begun)?;
+            let mut debootstrap = Command::new("debootstrap");
+            done(debootstrap.args(["--variant=minbase", tree]).arg(&begun))?;
+            fs::rename(&begun, &made).map_err(because("renamed", &begun))?;
         }
-        let begun = made.with_extension("begun");
-        remove(&begun)?;
-        make_dir(&begun)?;
-        done(
-            Command::new("debootstrap")
-                .args(["--variant=minbase", tree])
-                .arg(&begun),
-        )?;
-        fs::rename(&begun, &made)
-            .map_err(|error| format!("{} cannot be renamed: {error}", begun.display()))?;
         Ok(made)
     }
-
-    /// Compiles the example with the old C library, or it would not start in older trees.
-    fn compile(&self, output: &Path) -> Outcome<()> {
-        done(
-            Command::new(self.build.join("glibc/cc"))
-                .args(["-O2", "-g", "-fopenmp"])
-                .arg(self.root.join("examples/basin.c"))
-                .arg("-o")
-                .arg(output)
-                .arg("-lm"),
-        )
-    }
 }
 
-/// Runs a script in the tree, where the kernel's file systems are as usual; what it wrote.
-fn inside(tree: &Path, script: &str, bin: &str) -> Outcome<String> {
-    let script = format!("exec 2>&1\n{script}");
-    let resolver = tree.join("etc/resolv.conf");
-    let _ = fs::copy("/etc/resolv.conf", resolver);
-    output(
+/// Runs a script in the tree, where the kernel's file systems are as usual. That needs root, who may
+/// mount them.
+fn inside(tree: &Path, script: &str, package: &Path) -> Outcome<()> {
+    const ENTER: &str = r#"mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" &&
+        mount --rbind /dev "$1/dev" && exec env -i HOME=/root \
+        PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin chroot "$1" sh -c "$2" sh "$3""#;
+    done(
         Command::new("unshare")
-            .args(["--mount", "--pid", "--fork", "sh", "-c"])
-            .arg(
-                "mount -t proc proc \"$1/proc\" && mount --rbind /dev \"$1/dev\" && \
-                 mount -t sysfs sysfs \"$1/sys\" && \
-                 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot \"$1\" sh -c \"$2\" sh \"$3\"",
-            )
-            .arg("sh")
+            .args([
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "sh",
+                "-c",
+                ENTER,
+                "sh",
+            ])
             .arg(tree)
             .arg(script)
-            .arg(bin),
+            .arg(package),
     )
-    .map_err(|error| format!("{error} (trials need root, who may mount)"))
-}
-
-fn report(tree: &str, package: &str, outcome: Outcome<String>) -> Outcome<()> {
-    let said = outcome.map_err(|error| format!("{tree}, {package}: {error}"))?;
-    for line in said.lines() {
-        println!("{tree}, {package}: {line}");
-    }
-    println!("{tree}, {package}: works");
-    Ok(())
 }
 
 /// Removes a tree that a trial left.
