@@ -23,17 +23,11 @@ def command() -> str:
     return found
 
 
-def run(*arguments: str | os.PathLike[str], check: bool = True) -> Any:
-    """Calls ``fathomp ARGUMENTS --json`` and returns the answer.
-
-    ``check=False`` also takes answers of commands that end with an exit code, as ``compare
-    --fail-above`` does.
-    """
+def run(*arguments: str | os.PathLike[str]) -> Any:
+    """Calls ``fathomp ARGUMENTS --json`` and returns the answer."""
     words = [command(), arguments[0], "--json", *arguments[1:]]
-    done = subprocess.run(
-        [os.fspath(word) for word in words], capture_output=True, encoding="utf-8", check=False
-    )
-    if done.returncode and (check or not done.stdout):
+    done = subprocess.run(list(map(os.fspath, words)), capture_output=True, encoding="utf-8")
+    if done.returncode:
         raise FathompError(done.stderr.strip() or f"fathomp ended with exit code {done.returncode}")
     return json.loads(done.stdout)
 

@@ -43,13 +43,10 @@ pub(super) fn read_dir(folder: &Path) -> Outcome<Vec<PathBuf>> {
 pub(super) fn files_below(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in read_dir(folder)? {
-        if path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() {
-            files.extend(files_below(&path)?);
-        } else {
-            files.push(path);
+        match path.symlink_metadata().map_err(because("read", &path))? {
+            kind if kind.is_dir() => files.extend(files_below(&path)?),
+            kind if kind.is_file() => files.push(path),
+            _ => {}
         }
     }
     Ok(files)
