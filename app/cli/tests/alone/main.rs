@@ -18,6 +18,7 @@ mod mpi_causes;
 mod paging_memory;
 #[cfg(feature = "paging")]
 mod paging_swap;
+mod tutorial;
 
 use libtest_mimic::Arguments;
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         paging_memory::trials(),
         #[cfg(feature = "paging")]
         paging_swap::trials(),
+        tutorial::trials(),
     ]
     .into_iter()
     .flatten()
