@@ -75,6 +75,13 @@ pub(crate) struct Index {
     pub(crate) notes: Vec<String>,
 }
 
+/// Of what kind a file is, whatever else is in it.
+#[derive(Deserialize)]
+struct Kind {
+    schema: String,
+    version: u32,
+}
+
 /// A study being made.
 #[derive(Debug)]
 pub(crate) struct Study {
@@ -214,17 +221,20 @@ pub(crate) fn index_of(directory: &Path) -> Result<Option<Index>, Failure> {
         Ok(text) => text,
         Err(_) => return Ok(None),
     };
-    let damaged = || {
+    let shown = path.display();
+    let damaged = |_| {
         Failure::new(format!(
-            "{} is damaged or from another version: name the recordings themselves",
-            path.display()
+            "{shown} is damaged: name the recordings themselves"
         ))
     };
-    let index: Index = serde_json::from_str(&text).map_err(|_| damaged())?;
-    if index.schema != SCHEMA || index.version != VERSION {
-        return Err(damaged());
+    let kind: Kind = serde_json::from_str(&text).map_err(damaged)?;
+    if kind.schema != SCHEMA || kind.version != VERSION {
+        return Err(Failure::new(format!(
+            "{shown} is {} in version {}, this fathomp reads {SCHEMA} in version {VERSION}: use the fathomp that made it, or name the recordings themselves",
+            kind.schema, kind.version
+        )));
     }
-    Ok(Some(index))
+    serde_json::from_str(&text).map(Some).map_err(damaged)
 }
 
 /// What a study has beside its recordings; nothing of a directory that is none.

@@ -15,6 +15,7 @@ mod compare;
 mod deaths;
 #[cfg(feature = "cluster")]
 mod dsm_profile;
+mod earlier_versions;
 #[cfg(feature = "cluster")]
 mod granularity;
 mod guard;
