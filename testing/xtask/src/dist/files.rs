@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What was made, or a sentence that says what went wrong.
-pub(super) type Outcome<T> = Result<T, String>;
+pub(crate) type Outcome<T> = Result<T, String>;
 
-pub(super) fn read(path: &Path) -> Outcome<String> {
+pub(crate) fn read(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(because("read", path))
 }
 
-pub(super) fn write(path: &Path, text: &str) -> Outcome<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Outcome<()> {
     fs::write(path, text).map_err(because("written", path))
 }
 
-pub(super) fn copy(from: &Path, to: &Path) -> Outcome<()> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Outcome<()> {
     fs::copy(from, to)
         .map(drop)
         .map_err(because("copied", from))
 }
 
-pub(super) fn make_dir(path: &Path) -> Outcome<()> {
+pub(crate) fn make_dir(path: &Path) -> Outcome<()> {
     fs::create_dir_all(path).map_err(because("made", path))
 }
 
-pub(super) fn because<E: Display>(what: &str, path: &Path) -> impl Fn(E) -> String {
+pub(crate) fn because<E: Display>(what: &str, path: &Path) -> impl Fn(E) -> String {
     move |error| format!("{} cannot be {what}: {error}", path.display())
 }
 
 /// What is in the folder, in order.
-pub(super) fn read_dir(folder: &Path) -> Outcome<Vec<PathBuf>> {
+pub(crate) fn read_dir(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(because("read", folder))?;
     let paths: Result<Vec<_>, _> = entries.map(|entry| entry.map(|one| one.path())).collect();
     let mut paths = paths.map_err(because("read", folder))?;
@@ -40,7 +40,7 @@ pub(super) fn read_dir(folder: &Path) -> Outcome<Vec<PathBuf>> {
 }
 
 /// All files in the folder and in those below, in order, without links.
-pub(super) fn files_below(folder: &Path) -> Outcome<Vec<PathBuf>> {
+pub(crate) fn files_below(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in read_dir(folder)? {
         match path.symlink_metadata().map_err(because("read", &path))? {
@@ -53,7 +53,7 @@ pub(super) fn files_below(folder: &Path) -> Outcome<Vec<PathBuf>> {
 }
 
 /// Runs a command that has to succeed.
-pub(super) fn done(command: &mut Command) -> Outcome<()> {
+pub(crate) fn done(command: &mut Command) -> Outcome<()> {
     let name = command.get_program().display().to_string();
     let status = command
         .status()
@@ -65,7 +65,7 @@ pub(super) fn done(command: &mut Command) -> Outcome<()> {
 }
 
 /// Runs a command that has to succeed, and returns what it says.
-pub(super) fn output(command: &mut Command) -> Outcome<String> {
+pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     let name = command.get_program().display().to_string();
     let output = command
         .output()

@@ -3,7 +3,7 @@
 //! All packages hold the same program, which is linked with an old C library ([`old_glibc`]) and
 //! looked at before it is packed ([`needs`]).
 
-mod files;
+pub(crate) mod files;
 mod licences;
 mod needs;
 mod old_glibc;
