@@ -229,7 +229,10 @@ pub(crate) fn runtime(
     if let Edition::Cluster { older, .. } = edition {
         command
             .arg("-Wl,--undefined=fathomp_begins_a_page")
-            .arg(older);
+            .arg(older)
+            // A study looks where threads are in one process; local names here would be a tenth
+            // of what the library takes in the program.
+            .arg("-Wl,--strip-all");
         in_front.extend(IN_FRONT);
     }
     for (name, ours) in in_front {
