@@ -230,8 +230,8 @@ pub(crate) fn runtime(
         command
             .arg("-Wl,--undefined=fathomp_begins_a_page")
             .arg(older)
-            // A study looks where threads are in one process; local names here would be a tenth
-            // of what the library takes in the program.
+            // A study looks where threads are in one process; local names here would be 0.15 MB of
+            // the program.
             .arg("-Wl,--strip-all");
         in_front.extend(IN_FRONT);
     }

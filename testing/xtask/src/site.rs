@@ -135,11 +135,18 @@ fn reference(root: &Path, pages: &Path) -> Outcome<String> {
     let folder = pages.join("reference");
     make_dir(&folder)?;
     let mut lines = String::from("\n# Reference\n\n");
-    for manual in files_below(&manuals)? {
-        let name = manual.file_stem().unwrap_or_default().to_string_lossy();
+    let manuals = files_below(&manuals)?;
+    let names = manuals.iter().filter_map(|manual| manual.file_stem());
+    let mut names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+    // A command comes before those that are parts of it.
+    names.sort();
+    for name in names {
         // A manual's name has dashes in the place of blanks.
         let words: Vec<&str> = name.split('-').collect();
-        let help = output(Command::new(&program).args(&words[1..]).arg("--help"))?;
+        let mut help = Command::new(&program);
+        // As wide as the site's pages are.
+        help.args(&words[1..]).arg("--help").env("COLUMNS", "80");
+        let help = output(&mut help)?;
         let title = words.join(" ");
         let text = format!("# {title}\n\n```text\n{}\n```\n", help.trim_end());
         write(&folder.join(format!("{name}.md")), &text)?;
