@@ -52,52 +52,33 @@ const OTHERWISE: [&str; 10] = [
     "omp_get_device_from_uid",
 ];
 
+/// What atomic updates of 80-bit numbers do.
+const OF_80_BITS: &[&str] = &[
+    "add",
+    "add_cpt",
+    "div",
+    "div_cpt",
+    "div_cpt_rev",
+    "div_rev",
+    "mul",
+    "mul_cpt",
+    "rd",
+    "sub",
+    "sub_cpt",
+    "sub_cpt_rev",
+    "sub_rev",
+    "swp",
+    "wr",
+];
+
 /// Entry points of LLVM's library that the runtime does not have, by the beginnings of their names
 /// and what may follow: atomic updates of 80-bit numbers, and graphs of tasks.
-const NOT_OF_LLVM: [(&str, &[&str]); 6] = [
+const NOT_OF_LLVM: [(&str, &[&str]); 7] = [
+    ("__kmpc_atomic_float10_", OF_80_BITS),
+    ("__kmpc_atomic_cmplx10_", OF_80_BITS),
     (
         "__kmpc_atomic_float10_",
-        &[
-            "add",
-            "add_cpt",
-            "div",
-            "div_cpt",
-            "div_cpt_rev",
-            "div_rev",
-            "max",
-            "max_cpt",
-            "min",
-            "min_cpt",
-            "mul",
-            "mul_cpt",
-            "rd",
-            "sub",
-            "sub_cpt",
-            "sub_cpt_rev",
-            "sub_rev",
-            "swp",
-            "wr",
-        ],
-    ),
-    (
-        "__kmpc_atomic_cmplx10_",
-        &[
-            "add",
-            "add_cpt",
-            "div",
-            "div_cpt",
-            "div_cpt_rev",
-            "div_rev",
-            "mul",
-            "mul_cpt",
-            "rd",
-            "sub",
-            "sub_cpt",
-            "sub_cpt_rev",
-            "sub_rev",
-            "swp",
-            "wr",
-        ],
+        &["max", "max_cpt", "min", "min_cpt"],
     ),
     (
         "__kmpc_atomic_cmplx4_",

@@ -341,7 +341,8 @@ impl Node {
         }
         loop {
             let polling = Polling::new(self.transport, Role::Application);
-            // What was asked leaves now: whoever answers at once finds this thread looking.
+            // The question leaves only now, so that an answer that comes at once finds this thread
+            // looking.
             self.transport.end_step();
             let mut spin = Spin::new(SPIN, crowded);
             loop {

@@ -6,7 +6,7 @@ use super::study_end::{tell, words, write};
 use crate::args::{RuntimeArg, Study as Plan, ThreadList};
 use crate::console::Console;
 use crate::failure::{Failure, Outcome, exit};
-use crate::launch::Stdin;
+use crate::launch::{Repeatable, Stdin};
 use crate::load::Target;
 use crate::program::{self, Program};
 use crate::progress::Progress;
@@ -85,7 +85,7 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
         teams: &teams,
         across: None,
         progress: &progress,
-        stdin: Stdin::for_several_runs(study.path("stdin")),
+        stdin: input(&study),
         machine: machine.as_ref(),
     };
     let mut runs_made = job.record_all(&mut study)?;
@@ -177,6 +177,15 @@ fn carry_out(plan: &Plan, program: &Program, console: Console) -> Outcome {
     })?;
     progress.finish();
     tell(plan, &study, &runs_made, &input, &verdict, console)
+}
+
+/// What the program reads: the input that the study has kept, or that of this command.
+fn input(study: &Study) -> Repeatable {
+    let kept = study.path("stdin");
+    match kept.is_file() {
+        true => Repeatable::Spooled(kept),
+        false => Stdin::for_several_runs(kept),
+    }
 }
 
 /// What a study lacks that was made after one run.

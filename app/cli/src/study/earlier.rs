@@ -34,9 +34,20 @@ impl Job<'_> {
         team: Team,
         runs: &mut Runs,
     ) -> Result<bool, Failure> {
-        if !study.take_earlier(name) {
-            return Ok(false);
+        match study.take_earlier(name) {
+            true => self.adopt(study, name, team, runs),
+            false => Ok(false),
         }
+    }
+
+    /// Makes a recording part of the study. False if its run would be another one now.
+    fn adopt(
+        &self,
+        study: &mut Study,
+        name: &Path,
+        team: Team,
+        runs: &mut Runs,
+    ) -> Result<bool, Failure> {
         let directory = study.path(&name.to_string_lossy());
         let Some(earlier) = self.same(&directory, team.threads(), false)? else {
             return Ok(false);
@@ -68,8 +79,7 @@ impl Job<'_> {
             let said = name.file_name().unwrap_or_default().to_string_lossy();
             let threads = said.split_once("-threads").map(|(threads, _)| threads);
             if let Some(threads) = threads.and_then(|threads| threads.parse().ok()) {
-                study.earlier.push(name.clone());
-                self.take_over(study, &name, Team::Here(threads), runs)?;
+                self.adopt(study, &name, Team::Here(threads), runs)?;
             }
         }
         study.earlier = rehearsals;

@@ -4,8 +4,10 @@ use crate::common::{
     self, Ended, collect, compile, fathomp, finish, run, send, two_regions, until_ready,
 };
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// The recordings that a study lists.
@@ -94,6 +96,39 @@ fn an_interrupted_study_goes_on_with_the_runs_that_it_has() {
     fs::remove_file(here.join("wait")).unwrap();
     study(here, "--continue", "./waits").succeeded();
     assert_eq!(begun(here, "1-threads"), first);
+    assert_eq!(listed(here)[..2], ["1-threads", "2-threads"]);
+}
+
+#[test]
+fn runs_that_are_made_later_read_what_the_first_one_did() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let source = r#"
+#include <stdio.h>
+int main(void)
+{
+    int read = 0;
+    while (getchar() != EOF)
+        read++;
+#pragma omp parallel
+    __asm__ volatile("");
+    return read == 12 ? 0 : 9;
+}
+"#;
+    compile(here, "reading", source, &["-fopenmp"]);
+    let line = "study --no-sharing --no-rehearsal --threads 1,2 --quick -- ./reading";
+    let mut child = fathomp(here)
+        .args(line.split(' '))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"twelve bytes").unwrap();
+    drop(input);
+    collect(child).succeeded();
+    study(here, "--continue", "./reading").succeeded();
     assert_eq!(listed(here)[..2], ["1-threads", "2-threads"]);
 }
 

@@ -201,7 +201,8 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
         parsed
     }
 
-    /// What is set of that variable, or else for the host and all devices (OpenMP 5.2, 21.1).
+    /// The value of that variable, or, if it is not set, of the one for the host and all devices
+    /// (OpenMP 5.2, 21.1).
     fn value(&self, variable: &str) -> Option<String> {
         /// Variables of settings that each device has for itself.
         const OF_DEVICES: [&str; 11] = [

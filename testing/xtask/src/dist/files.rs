@@ -30,7 +30,7 @@ pub(crate) fn because<E: Display>(what: &str, path: &Path) -> impl Fn(E) -> Stri
     move |error| format!("{} cannot be {what}: {error}", path.display())
 }
 
-/// What is in the folder, in order.
+/// The entries of the folder, in order.
 pub(crate) fn read_dir(folder: &Path) -> Outcome<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(because("read", folder))?;
     let paths: Result<Vec<_>, _> = entries.map(|entry| entry.map(|one| one.path())).collect();

@@ -99,8 +99,8 @@ impl Dist<'_> {
     }
 }
 
-/// Runs a script in the tree, where the kernel's file systems are as usual. That needs root, who may
-/// mount them.
+/// Runs a script in the tree, with the kernel's file systems mounted there. Mounting them needs
+/// root.
 fn inside(tree: &Path, script: &str, package: &Path) -> Outcome<()> {
     const ENTER: &str = r#"mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" &&
         mount --rbind /dev "$1/dev" && exec env -i HOME=/root \
