@@ -130,6 +130,12 @@ pub fn in_any(name: &CStr, is_wanted: impl Fn(&[u8]) -> bool) -> *mut c_void {
     std::ptr::null_mut()
 }
 
+/// The last part of a path: the folder that a library lies in says nothing about the library.
+#[must_use]
+pub fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
 unsafe extern "C" fn collect(
     module: *mut libc::dl_phdr_info,
     _bytes: usize,

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_void};
 
 /// Whether a library may be an OpenMP runtime, by its path.
 pub(crate) fn is_runtime(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let name = dlsym_next::file_name(path);
     ["libgomp", "libomp", "libiomp"]
         .iter()
         .any(|known| name.starts_with(known.as_bytes()))

@@ -111,10 +111,18 @@ fn with_p(name: &CStr) -> Option<CString> {
 /// The function of that name in any library of MPI's; null if there is none.
 #[must_use]
 pub fn find_anywhere(name: &CStr) -> *mut c_void {
-    dlsym_next::in_any(name, |path| {
-        path.windows(3)
-            .any(|part| part.eq_ignore_ascii_case(b"mpi"))
-    })
+    dlsym_next::in_any(name, is_mpis)
+}
+
+/// Whether the library of that path may be one of MPI's. Ours are not: an interposer that found
+/// its own function, or two that found each other's, would call without end.
+fn is_mpis(path: &[u8]) -> bool {
+    let name = dlsym_next::file_name(path);
+    let has_word = |word: &[u8]| {
+        name.windows(word.len())
+            .any(|part| part.eq_ignore_ascii_case(word))
+    };
+    has_word(b"mpi") && !name.starts_with(b"libfathomp")
 }
 
 #[cfg(test)]
@@ -125,6 +133,25 @@ mod tests {
     fn profilers_names_have_a_p_more() {
         assert_eq!(with_p(c"MPI_Send").as_deref(), Some(c"PMPI_Send"));
         assert_eq!(with_p(c"mpi_send_").as_deref(), Some(c"pmpi_send_"));
+    }
+
+    #[test]
+    fn libraries_of_mpi_are_told_by_the_names_of_their_files() {
+        for path in [
+            &b"/usr/lib/x86_64-linux-gnu/libmpi.so.40"[..],
+            b"/opt/mpich/lib/libmpich.so.12",
+            b"libmpi_usempif08.so",
+            b"/opt/ms/libMSMPI.so",
+        ] {
+            assert!(is_mpis(path), "{}", path.escape_ascii());
+        }
+        for path in [
+            &b"/tmp/.tmpiPHc8f/libfathomp-paging.so"[..],
+            b"/home/user/mpi/libc.so.6",
+            b"/home/user/.cache/fathomp/libfathomp-mpi.so",
+        ] {
+            assert!(!is_mpis(path), "{}", path.escape_ascii());
+        }
     }
 
     #[test]

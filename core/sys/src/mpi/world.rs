@@ -2,7 +2,7 @@
 //! interface differs from others'.
 
 use super::behind::{find, find_anywhere};
-use crate::dlsym_next::function;
+use crate::dlsym_next::{file_name, function};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -185,7 +185,7 @@ fn is_standard() -> bool {
     };
     // SAFETY: null, or the path of a loaded library.
     let path = (!library.is_null()).then(|| unsafe { CStr::from_ptr(library) }.to_bytes());
-    path.is_some_and(|path| path.windows(7).any(|part| part == b"mpi_abi"))
+    path.is_some_and(|path| file_name(path).windows(7).any(|part| part == b"mpi_abi"))
 }
 
 fn find_symbol(name: &CStr) -> *mut c_void {

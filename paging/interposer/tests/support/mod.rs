@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 /// Where the interposer, compiled programs and their files lie until the tests end.
 static ROOM: LazyLock<TempDir> = LazyLock::new(|| {
-    let room = tempfile::tempdir().unwrap();
+    // Its name must not make the libraries in it look like MPI's.
+    let room = tempfile::Builder::new().prefix("mpi-").tempdir().unwrap();
     fs::write(
         room.path().join("libfathomp-paging.so"),
         fathomp_runtime::interposer().unwrap(),
