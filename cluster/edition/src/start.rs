@@ -24,7 +24,7 @@ use fathomp_sys::process::{default_thread_stack_bytes, yield_now};
 use fathomp_sys::shm::stack_limit;
 use fathomp_sys::signal_chain::{self, Fault, Interruption};
 use fathomp_sys::stack_overflow::{self, Owner};
-use fathomp_sys::text_patch::{self, Hooks, Kind, PatchError};
+use fathomp_sys::text_patch::{self, FirstGuess, Hooks, Kind, PatchError};
 use std::ffi::{c_char, c_int, c_void};
 use std::fmt;
 use std::path::Path;
@@ -256,6 +256,7 @@ fn lead_atomics() -> Result<Traits, AtomicsError> {
         came: |looked| with_node(|node| node.came(looked)),
     };
     let (carries, tries_locks) = (found.carries(), found.tries_locks);
+    GUESSES.get_or_init(|| found.guesses);
     let calls_atomics = found.calls_atomics;
     let sites = [found.sites, found.branches].concat();
     // SAFETY: the sites are whole instructions of the program, as its file says,
@@ -358,6 +359,16 @@ fn share(
     forming.join(pages, stacks)
 }
 
+/// Loads of the program that guess, in order of address.
+static GUESSES: OnceLock<Vec<FirstGuess>> = OnceLock::new();
+
+/// What an instruction of the program guesses, if that is all it is for.
+fn guess_at(instruction: usize) -> Option<FirstGuess> {
+    let guesses = GUESSES.get()?;
+    let found = guesses.binary_search_by_key(&instruction, |guess| guess.address);
+    Some(guesses[found.ok()?])
+}
+
 /// An access that was not permitted, or not yet known to be. The interrupted
 /// code is the program's (or the C library's, on the program's memory), never
 /// our own under a lock: that does not touch watched pages, and lets no handler
@@ -367,6 +378,13 @@ fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
     let _inside = deferral::enter();
     start::node().is_some_and(|node| {
         let (address, write) = (interruption.address(), interruption.is_write());
+        if let Some(guess) = guess_at(interruption.instruction())
+            && !write
+            && node.needs_no_guess(address)
+        {
+            interruption.pass(guess.length, guess.register, guess.value);
+            return true;
+        }
         let bytes = match node.notes_lines() {
             true => fathomp_rewriting::operand_bytes(&interruption.code()),
             false => 1,

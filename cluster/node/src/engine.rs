@@ -139,12 +139,17 @@ impl Engine {
         page: PageId,
         change: Change,
     ) -> Result<bool, NodeError> {
-        if !self.driver.protocol().batches_atomics(page) {
+        if !self.batches_atomics(page) {
             return Ok(false);
         }
         let (tally, _) = self.step(host, Input::Postpone(page, change))?;
         tally.close(host.profile, None);
         Ok(true)
+    }
+
+    /// See [`Protocol::batches_atomics`].
+    pub(crate) fn batches_atomics(&self, page: PageId) -> bool {
+        self.driver.protocol().batches_atomics(page)
     }
 
     /// A message has come.

@@ -24,7 +24,7 @@ pub use waits::Wait;
 pub use place::{describe, is_linkage, variable};
 
 use context::ProgramContext;
-use fathomp_sys::text_patch::{Does, Effect, Kind, Site};
+use fathomp_sys::text_patch::{Does, Effect, FirstGuess, Kind, Site};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{
     Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache, RelocationTarget,
@@ -47,6 +47,8 @@ pub struct Analysis {
     pub waits: Vec<Wait>,
     /// Branches by which they go on or do not, in order of address.
     pub branches: Vec<Site>,
+    /// Loads before loops of which [nobody sees](Site::blind) what they do, in order of address.
+    pub guesses: Vec<FirstGuess>,
     /// Instructions looked at.
     pub instructions: u64,
     /// It calls the functions by which OpenMP's tasks are created.

@@ -170,8 +170,13 @@ impl Sweep {
     /// What was found.
     pub(crate) fn finish(mut self) -> Analysis {
         self.targets.sort_unstable();
-        let entered = self.rounds.iter().filter(|r| !r.is_closed(&self.targets));
-        let entered: BTreeSet<usize> = entered.map(|round| round.site).collect();
+        let (closed, entered): (Vec<_>, Vec<_>) = self
+            .rounds
+            .iter()
+            .partition(|round| round.is_closed(&self.targets));
+        let entered: BTreeSet<usize> = entered.iter().map(|round| round.site).collect();
+        let guesses = closed.iter().filter_map(|round| round.guess);
+        self.analysis.guesses = guesses.collect();
         let Analysis {
             sites, branches, ..
         } = &mut self.analysis;
@@ -185,6 +190,7 @@ impl Sweep {
         for site in &mut self.analysis.sites {
             site.blind = site.blind.filter(|_| !entered.contains(&site.address));
         }
+        self.analysis.guesses.sort_by_key(|guess| guess.address);
         self.analysis.sites.sort_by_key(|site| site.address);
         self.analysis.branches.sort_by_key(|site| site.address);
         self.analysis.doubtful.sort_unstable();

@@ -429,6 +429,32 @@ impl Interruption<'_> {
         *flags = if one { *flags | TRAP } else { *flags & !TRAP };
     }
 
+    /// Goes on behind the interrupted instruction, of so many bytes, with that value in the
+    /// general register of that number in machine code.
+    pub fn pass(&mut self, bytes: u8, register: u8, value: u64) {
+        const BY_NUMBER: [libc::c_int; 16] = [
+            libc::REG_RAX,
+            libc::REG_RCX,
+            libc::REG_RDX,
+            libc::REG_RBX,
+            libc::REG_RSP,
+            libc::REG_RBP,
+            libc::REG_RSI,
+            libc::REG_RDI,
+            libc::REG_R8,
+            libc::REG_R9,
+            libc::REG_R10,
+            libc::REG_R11,
+            libc::REG_R12,
+            libc::REG_R13,
+            libc::REG_R14,
+            libc::REG_R15,
+        ];
+        let register = BY_NUMBER[usize::from(register % 16)] as usize;
+        self.context.uc_mcontext.gregs[register] = value.cast_signed();
+        self.resume_at(self.instruction() + usize::from(bytes));
+    }
+
     /// Goes on at `instruction` instead.
     pub(crate) fn resume_at(&mut self, instruction: usize) {
         self.context.uc_mcontext.gregs[libc::REG_RIP as usize] = instruction as i64;
@@ -462,7 +488,12 @@ mod tests {
     fn skip_jumps(interruption: &mut Interruption<'_>) -> bool {
         let next = interruption.instruction() as *const u8;
         // SAFETY: the instruction behind a breakpoint of this test.
-        let ours = unsafe { next.read() == 0xeb };
+        let next = unsafe { next.read() };
+        if next == 0x4d {
+            interruption.pass(3, 9, 42);
+            return true;
+        }
+        let ours = next == 0xeb;
         if !ours {
             DECLINED.fetch_add(1, SeqCst);
         }
@@ -491,6 +522,10 @@ mod tests {
         assert_eq!(count(), (0, 0));
         breakpoint(false);
         assert_eq!(count(), (1, 1));
+        let loaded: u64;
+        // SAFETY: the load of three bytes behind the breakpoint, from nowhere, is passed.
+        unsafe { std::arch::asm!("int3", "mov r9, [r8]", in("r8") 0, out("r9") loaded) };
+        assert_eq!(loaded, 42);
         // Sent, not raised: never ours.
         // SAFETY: sends a signal that has a handler to this thread.
         unsafe { libc::raise(libc::SIGTRAP) };

@@ -458,3 +458,27 @@ fn atomic_instructions_are_counted_and_are_communication() {
         assert!(causes["atomic_ns"].as_u64().unwrap() > 0, "{causes}");
     }
 }
+
+/// The loop that compilers make of it reads the sum first, which need not be here.
+#[test]
+fn sums_are_added_to_without_fetching_them() {
+    const ROUNDS: u64 = 60;
+    let directory = tempfile::tempdir().unwrap();
+    let program = format!(
+        "double *sum = (double *)&page[0].rest[8];\n\
+         #pragma omp parallel num_threads(2)\n\
+         for (int i = 0; i < {ROUNDS}; i++) {{\n\
+         if (omp_get_thread_num() == 0) page[0].word++;\n\
+         _Pragma(\"omp barrier\")\n\
+         if (omp_get_thread_num() == 1) {{ _Pragma(\"omp atomic\") *sum += 0.5; }}\n\
+         _Pragma(\"omp barrier\")\n\
+         }}\n\
+         if (*sum != {ROUNDS} * 0.5) return 1;\n"
+    );
+    for options in ["", "--dsm homeless"] {
+        let json = recorded_with(directory.path(), options, &program);
+        let dsm = thread(parallel(&json)[0], 1);
+        assert_eq!(dsm["atomics"], ROUNDS, "{dsm}");
+        assert!(dsm["fetch_faults"].as_u64().unwrap() < ROUNDS / 4, "{dsm}");
+    }
+}

@@ -95,6 +95,14 @@ impl Node {
         true
     }
 
+    /// Whether a thread that would read memory at an address to guess what it changes there need
+    /// not wait for that: the change is going to be [postponed](fathomp_protocols::Input::Postpone).
+    pub fn needs_no_guess(&self, address: usize) -> bool {
+        let page = self.pages.page_of(address);
+        let page = page.filter(|_| !self.layout.is_guard(address) && !self.notes_lines());
+        page.is_some_and(|page| lock(&self.engine).batches_atomics(page))
+    }
+
     /// Serves an access to memory that is closed, where that raises a signal of its own. `false`
     /// if it never will be.
     pub fn serve_closed(&self, address: usize, instruction: usize) -> bool {

@@ -8,8 +8,9 @@
 //! for them names the page. But they are neither noticed by a fault nor brought by a diff, since
 //! they are at home already; and a copy here is changed alike.
 //!
-//! No node comes to a barrier before its changes are answered, and none asks for one while it
-//! is at a barrier: a home never has to carry one out after it has left the barrier.
+//! No node comes to a barrier before its changes are answered (or, if they are
+//! [postponed](super::postponed), are sure to be done before it is counted), and none asks for one
+//! while it is at a barrier: a home never has to carry one out after it has left the barrier.
 
 use super::carried::Changer;
 use super::sharing::{Parked, note};

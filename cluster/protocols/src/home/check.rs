@@ -75,9 +75,16 @@ impl<B: Clone + Body> Home<B> {
             .pages()
             .all(|page| self.home_of(page) != self.me);
         holds(elsewhere, "changes of a page at home here are collected")?;
+        // But for those that the root does before it counts this node as arrived.
+        let done = self.postponed.is_done() || self.order.arrives_at_root();
         holds(
-            self.postponed.is_done() || !self.order.is_at_barrier(),
+            done || !self.order.is_at_barrier(),
             "changes are not done at a barrier",
+        )?;
+        let collected = self.postponed.collected() > 0;
+        holds(
+            !collected || !self.order.is_at_barrier(),
+            "changes are collected at a barrier",
         )
     }
 

@@ -158,6 +158,8 @@ pub struct Home<B> {
     ended_empty: Option<Interval>,
     pending: BTreeMap<PageId, Pending<B>>,
     parked: Vec<Parked>,
+    /// Nodes that have come to a barrier, of which changes are parked.
+    arrivals: Vec<(NodeId, Control)>,
     /// Pages to fetch before a thread misses them, in order.
     wanted: VecDeque<PageId>,
     changing: Changing,
@@ -207,6 +209,7 @@ impl<B: Clone + Body> Home<B> {
             ended_empty: None,
             pending: BTreeMap::new(),
             parked: Vec::new(),
+            arrivals: Vec::new(),
             wanted: VecDeque::new(),
             changing: Changing::default(),
             postponed: Postponed::default(),
@@ -287,6 +290,9 @@ impl<B: Clone + Body> Home<B> {
     ) -> Result<(), Violation> {
         match message {
             Message::Control(control) => {
+                if self.arrival_waits(from, &control) {
+                    return Ok(());
+                }
                 let first = actions.len();
                 match self.order.control(from, control, actions)? {
                     News::None => {

@@ -9,9 +9,10 @@
 //! are, but for the answer, which is a number.
 
 use super::carried::Changer;
+use super::sharing::Parked;
 use super::{Actions, Home};
-use crate::message::{Message, Request};
-use crate::order::{Version, peer};
+use crate::message::{Control, Message, Request};
+use crate::order::{ROOT, Version, peer};
 use crate::postponed::BATCH;
 use crate::state::State;
 use crate::{Action, Body, Change, Operation, Violation};
@@ -102,8 +103,39 @@ impl<B: Clone + Body> Home<B> {
             return false;
         }
         self.send_postponed(actions);
+        if operation == Operation::Barrier && self.arrival_follows_changes() {
+            return false;
+        }
         self.postponed.wait(thread, operation);
         true
+    }
+
+    /// Whether this node may come to a barrier before it hears that its changes are done: its
+    /// arrival goes to the root, behind all of them, and the root does not count it
+    /// [before](Self::arrival_waits). The pages are told with the arrival then.
+    fn arrival_follows_changes(&mut self) -> bool {
+        let mut homes = self.postponed.underway.keys();
+        if !self.order.arrives_at_root() || !homes.all(|home| *home == ROOT) {
+            return false;
+        }
+        for unanswered in self.postponed.underway.values_mut() {
+            self.changing.pages.append(&mut unanswered.pages);
+        }
+        true
+    }
+
+    /// At the root: keeps the arrival of a node of which postponed changes wait here, until they
+    /// are done.
+    pub(super) fn arrival_waits(&mut self, from: NodeId, control: &Control) -> bool {
+        let of_it = |parked: &Parked| match parked {
+            Parked::Change(changer, _) => changer.node == from && changer.thread.is_none(),
+            Parked::Fetch(..) => false,
+        };
+        let waits = matches!(control, Control::Arrive { .. }) && self.parked.iter().any(of_it);
+        if waits {
+            self.arrivals.push((from, control.clone()));
+        }
+        waits
     }
 
     /// Another node has postponed changes of pages at home here.
@@ -166,5 +198,77 @@ impl<B: Clone + Body> Home<B> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Config;
+    use crate::{Area, ChangeKind, Input, Interval, Placement, Protocol};
+
+    /// A node may come to a barrier behind changes that cannot be done yet. Others must not leave
+    /// it before they are done.
+    #[test]
+    fn who_comes_behind_changes_that_wait_has_not_come() {
+        let area = Area {
+            pages: 1,
+            home: Placement::At(ROOT),
+        };
+        let config = Config {
+            carries: true,
+            ..Config::usual(3, vec![area], false, false)
+        };
+        let mut root: Home<u32> = Home::new(ROOT, config).unwrap();
+        let mut step = |input| {
+            let mut actions = Vec::new();
+            root.step(input, &mut actions).unwrap();
+            root.check().unwrap();
+            let departs = actions.iter().any(|action| {
+                matches!(
+                    action,
+                    Action::Send(_, Message::Control(Control::Depart { .. }))
+                )
+            });
+            let done = actions
+                .iter()
+                .any(|action| matches!(action, Action::Send(_, Message::ChangesDone { .. })));
+            (done, departs)
+        };
+        let [one, two] = [1, 2].map(NodeId);
+        let arrive = |from| Input::Message {
+            from,
+            message: Message::Control(Control::Arrive {
+                epoch: 0,
+                notices: Vec::new(),
+                full: false,
+            }),
+        };
+        let (thread, operation) = (ThreadId(0), Operation::Barrier);
+        let barrier = Input::Operation { thread, operation };
+        let change = Change::new(0, 8, ChangeKind::Add, 1).unwrap();
+        // Not before the other node's diffs are here.
+        let changes = Message::Changes {
+            epoch: 0,
+            changes: vec![(PageId(0), change)],
+            need: vec![(two, Interval(1))],
+            known: Vec::new(),
+        };
+        let from_one = |message| Input::Message { from: one, message };
+        assert_eq!(step(from_one(changes)), (false, false));
+        assert_eq!(step(arrive(one)), (false, false));
+        assert_eq!(step(barrier), (false, false));
+        assert_eq!(step(arrive(two)), (false, false));
+        let diffs = Message::Diffs {
+            epoch: 0,
+            interval: Interval(1),
+            diffs: Vec::new(),
+            more: false,
+        };
+        let message = Input::Message {
+            from: two,
+            message: diffs,
+        };
+        assert_eq!(step(message), (true, true));
     }
 }

@@ -282,7 +282,11 @@ impl<B: Clone + Body> Home<B> {
                 }
                 Ok(())
             }
-        })
+        })?;
+        let arrivals = std::mem::take(&mut self.arrivals).into_iter();
+        arrivals
+            .map(|(from, control)| (from, Message::Control(control)))
+            .try_for_each(|(from, message)| self.take(from, message, actions))
     }
 
     pub(super) fn has_received(&self, need: &[Version]) -> bool {

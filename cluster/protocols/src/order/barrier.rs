@@ -24,6 +24,11 @@ impl Order {
         Ok(())
     }
 
+    /// Whether this node's arrival goes straight to the root.
+    pub(crate) fn arrives_at_root(&self) -> bool {
+        self.parent() == Some(ROOT)
+    }
+
     /// The thread that came to a barrier, once no operation is under way.
     pub(crate) fn enters_barrier(&mut self) -> Option<ThreadId> {
         let idle = self.asking.is_empty() && self.settling.is_empty();

@@ -9,6 +9,8 @@
 //! not said: without it a program is slow, and by mistake it would be wrong.
 
 mod dead;
+mod jumps;
+mod lead;
 mod round;
 mod values;
 
@@ -18,9 +20,9 @@ mod tests;
 use crate::context::ProgramContext;
 use dead::{Holds, Pending};
 use fathomp_cfg::Registers;
-use fathomp_sys::text_patch::{Does, Effect, Site};
+use fathomp_sys::text_patch::{Does, Effect, FirstGuess, Site};
 use iced_x86::{Instruction, Mnemonic};
-use round::Jumps;
+use jumps::Jumps;
 use std::cell::OnceCell;
 
 /// A loop around a compare-and-exchange that is understood, if nobody else comes into it from
@@ -31,6 +33,8 @@ pub(crate) struct Round {
     /// Its instructions to which nobody else may jump: first and next address, and how many jumps
     /// in the function lead there.
     closed: Vec<(u64, u64, usize)>,
+    /// What it expects first, if a load brings that for it alone.
+    pub(crate) guess: Option<FirstGuess>,
 }
 
 impl Round {
@@ -115,6 +119,7 @@ fn exchange(
         closed: closed
             .map(|(from, to)| (from, to, jumps.to(from).len()))
             .collect(),
+        guess: found.guess,
     };
     Some((found.does, round))
 }

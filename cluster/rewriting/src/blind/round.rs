@@ -1,15 +1,17 @@
 //! The loop around a compare-and-exchange that repeats until nobody else came in between.
 
+use super::jumps::Jumps;
+use super::lead::{self, Lead};
 use super::values::{Of, Operation, State, Term, Value, address_of, overlaps, slot};
 use crate::does::minus;
 use crate::operand::operand;
-use fathomp_cfg::{Registers, jump_target, makes_frame, reads, successors, writes};
-use fathomp_sys::text_patch::{Does, Effect, Operand, Source};
+use fathomp_cfg::{Registers, makes_frame, reads, successors, writes};
+use fathomp_sys::text_patch::{Does, Effect, FirstGuess, Operand, Source};
 use iced_x86::{
     Code, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic,
     OpKind, Register,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Instructions in such a loop, at most.
 const ROUND_MAX: usize = 32;
@@ -24,35 +26,8 @@ pub(super) struct Found {
     pub(super) written: Registers,
     /// Instructions that nobody else must come to but by the one before: first and next address.
     pub(super) closed: Vec<(u64, u64)>,
-}
-
-/// Where a function jumps.
-pub(super) struct Jumps {
-    /// From where it jumps to an address.
-    into: BTreeMap<u64, Vec<u64>>,
-    /// Whether that is all.
-    complete: bool,
-}
-
-impl Jumps {
-    pub(super) fn of(function: &[Instruction]) -> Self {
-        let mut into: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for instruction in function {
-            if let Some(to) = jump_target(instruction) {
-                into.entry(to).or_default().push(instruction.ip());
-            }
-        }
-        let indirect = |i: &Instruction| i.flow_control() == FlowControl::IndirectBranch;
-        Self {
-            into,
-            complete: !function.iter().any(indirect),
-        }
-    }
-
-    /// From where it jumps to an address.
-    pub(super) fn to(&self, address: u64) -> &[u64] {
-        self.into.get(&address).map_or(&[], Vec::as_slice)
-    }
+    /// What it expects first, if a load brings that for it alone.
+    pub(super) guess: Option<FirstGuess>,
 }
 
 /// The loop around the exchange that is the instruction with that number of a function.
@@ -61,7 +36,7 @@ pub(super) fn find(function: &[Instruction], exchange: usize, jumps: &Jumps) -> 
     let word = u8::try_from(instruction.memory_size().size()).ok()?;
     let is_exchange = instruction.mnemonic() == Mnemonic::Cmpxchg;
     // A jump that only a run knows might come into the middle of the loop.
-    if !is_exchange || !matches!(word, 4 | 8) || !jumps.complete {
+    if !is_exchange || !matches!(word, 4 | 8) || !jumps.is_complete() {
         return None;
     }
     let round = round(function, exchange)?;
@@ -117,12 +92,18 @@ pub(super) fn find(function: &[Instruction], exchange: usize, jumps: &Jumps) -> 
     }
 
     // The same word in each round.
+    let mut led = None;
     for register in address_of(last) {
         let [one, other] = [&first, &again].map(|state| state.register(register));
-        let known = one.filter(|_| one == other).and_then(|v| v.lowest(8))?;
-        match known {
-            Of::Plain(term) if is_stable(term, written, &slots, 8) => {}
-            _ => return None,
+        let Of::Plain(term) = other?.lowest(8)? else {
+            return None;
+        };
+        is_stable(term, written, &slots, 8).then_some(())?;
+        if one != other {
+            // It is read again in each round but the first, before which it was elsewhere.
+            let led = led.get_or_insert_with(|| Lead::to(function, &round.chain, entry, jumps));
+            let led = led.as_ref()?;
+            (led.means(term)? == led.exchange.register(register)?.lowest(8)?).then_some(())?;
         }
     }
 
@@ -151,12 +132,24 @@ pub(super) fn find(function: &[Instruction], exchange: usize, jumps: &Jumps) -> 
         }
         _ => return None,
     };
-    let closed = chain[entry..].iter().skip(1);
+    let before = led.flatten().map_or(0..0, |led| led.instructions);
+    let closed = before
+        .map(|at| &function[at])
+        .chain(chain[entry..].iter().copied())
+        .skip(1);
+    let guess = match expected {
+        Term::Initial(register) if written.contains(register) => {
+            let lead = lead::falling(function, &round.chain, entry, jumps);
+            lead.and_then(|lead| lead::guess(&function[lead], register, word, does.effect))
+        }
+        _ => None,
+    };
     Some(Found {
         does,
         exit,
         written,
         closed: closed.map(|i| (i.ip(), i.next_ip())).collect(),
+        guess,
     })
 }
 

@@ -4,7 +4,7 @@ use super::{Round, find};
 use crate::context::ProgramContext;
 use crate::does;
 use fathomp_cfg::{Decoded, decode, is_site};
-use fathomp_sys::text_patch::{CODE_BYTES, Does, Effect, Kind, Operand, Site, Source};
+use fathomp_sys::text_patch::{CODE_BYTES, Does, Effect, FirstGuess, Kind, Operand, Site, Source};
 use iced_x86::Instruction;
 
 /// Where the code is.
@@ -287,6 +287,54 @@ fn cases() -> Vec<Case> {
          c3",
             None,
         ),
+        // mov 32(%rsp),%rax; mov (%rax),%rdx; mov %rax,%r8; 1: movq %rdx,%xmm5; mov %rdx,%rax; addsd
+        // %xmm0,%xmm5; movq %xmm5,%rsi; lock cmpxchg %rsi,(%r8); jne 2f; ret; 2: mov
+        // 32(%rsp),%r8; mov %rax,%rdx; jmp 1b
+        (
+            "address read again from the stack",
+            "488b442420488b104989c066480f6eea4889d0f20f58e866480f7eeef0490fb1307501c34c8b\
+         4424204889c2ebdd",
+            Some((Effect::AddFloat, Source::Vector(0))),
+        ),
+        // The same, but 2: mov 40(%rsp),%r8
+        (
+            "address of another variable on the stack",
+            "488b442420488b104989c066480f6eea4889d0f20f58e866480f7eeef0490fb1307501c34c8b\
+         4424284889c2ebdd",
+            None,
+        ),
+        // mov 48(%rsp),%rax; lea 8(%rax),%r8; mov %r8,16(%rsp); mov 8(%rax),%rdx; 1: movq
+        // %rdx,%xmm5; mov %rdx,%rax; addsd %xmm0,%xmm5; movq %xmm5,%rsi; lock cmpxchg %rsi,(%r8);
+        // jne 2f; ret; 2: mov 16(%rsp),%r8; mov %rax,%rdx; jmp 1b
+        (
+            "address put on the stack before",
+            "488b4424304c8d40084c89442410488b500866480f6eea4889d0f20f58e866480f7eeef0490f\
+         b1307501c34c8b4424104889c2ebdd",
+            Some((Effect::AddFloat, Source::Vector(0))),
+        ),
+        // The same, and mov %r9,20(%rsp) behind mov %r8,16(%rsp)
+        (
+            "address changed on the stack",
+            "488b4424304c8d40084c894424104c894c2414488b500866480f6eea4889d0f20f58e866480f\
+         7eeef0490fb1307501c34c8b4424104889c2ebdd",
+            None,
+        ),
+        // The one without, and test %r9,%r9; je 1f in front of it
+        (
+            "address put on the stack on one of two ways",
+            "4d85c97412488b4424304c8d40084c89442410488b500866480f6eea4889d0f20f58e866480f\
+         7eeef0490fb1307501c34c8b4424104889c2ebdd",
+            None,
+        ),
+        // mov 8(%r9),%r8; mov %r10,%r9; mov (%r8),%rdx; 1: movq %rdx,%xmm5; mov %rdx,%rax; addsd
+        // %xmm0,%xmm5; movq %xmm5,%rsi; lock cmpxchg %rsi,(%r8); jne 2f; ret; 2: mov 8(%r9),%r8;
+        // mov %rax,%rdx; jmp 1b
+        (
+            "address read again by a register that has changed",
+            "4d8b41084d89d1498b1066480f6eea4889d0f20f58e866480f7eeef0490fb1307501c34d8b41\
+         084889c2ebde",
+            None,
+        ),
         // lock add %eax,(%rdi); ret
         (
             "add before return",
@@ -364,6 +412,64 @@ fn a_loop_that_is_entered_from_elsewhere_is_told() {
     let exchange = round.site as u64;
     for inside in [START + 8, exchange, exchange + 1] {
         assert!(!round.is_closed(&[again, inside, exit]), "{inside:#x}");
+    }
+}
+
+#[test]
+fn a_load_that_only_guesses_is_told() {
+    let mut around = ProgramContext::default();
+    around.function(START, b"main._omp_fn.0");
+    let guess = |distance: usize, length, register, value| FirstGuess {
+        address: START as usize + distance,
+        length,
+        register,
+        value,
+    };
+    let cases: [(&str, &str, Option<FirstGuess>); 6] = [
+        // mov (%rcx),%rdx; 1: movq %rdx,%xmm1; mov %rdx,%rax; addsd %xmm0,%xmm1; movq %xmm1,%rsi;
+        // lock cmpxchg %rsi,(%rcx); jne 2f; ret; 2: mov %rax,%rdx; jmp 1b
+        (
+            "before a sum",
+            "488b1166480f6eca4889d0f20f58c866480f7ecef0480fb1317501c34889c2ebe2",
+            Some(guess(0, 3, 2, 0)),
+        ),
+        // mov (%rdi),%rax; 1: movq %rax,%xmm1; addsd %xmm0,%xmm1; movq %xmm1,%rdx; lock cmpxchg
+        // %rdx,(%rdi); jne 1b; ret
+        (
+            "into the register that is compared",
+            "488b0766480f6ec8f20f58c866480f7ecaf0480fb11775ebc3",
+            Some(guess(0, 3, 0, 0)),
+        ),
+        // mov (%rcx),%edx; 1: movd %edx,%xmm1; mov %edx,%eax; mulss %xmm0,%xmm1; movd %xmm1,%esi;
+        // lock cmpxchg %esi,(%rcx); jne 2f; ret; 2: mov %eax,%edx; jmp 1b
+        (
+            "before a product",
+            "8b11660f6eca89d0f30f59c8660f7ecef00fb1317501c389c2ebe7",
+            Some(guess(0, 2, 2, 1_f32.to_bits().into())),
+        ),
+        // The first one with mov %rdx,%r9 behind its first instruction
+        (
+            "used otherwise, too",
+            "488b114989d166480f6eca4889d0f20f58c866480f7ecef0480fb1317501c34889c2ebe2",
+            None,
+        ),
+        // mov %r9,%rdx in place of that
+        (
+            "from a register",
+            "4c89ca66480f6eca4889d0f20f58c866480f7ecef0480fb1317501c34889c2ebe2",
+            None,
+        ),
+        // test %r9,%r9; je 3f; mov (%rcx),%rdx; 3: nop; 1: and so on
+        (
+            "on one of two ways",
+            "4d85c97403488b119066480f6eca4889d0f20f58c866480f7ecef0480fb1317501c34889c2ebe2",
+            None,
+        ),
+    ];
+    for (name, code, expected) in cases {
+        let (_, rounds) = looked_at(&bytes(code), &around);
+        assert_eq!(rounds.len(), 1, "{name}");
+        assert_eq!(rounds[0].guess, expected, "{name}");
     }
 }
 

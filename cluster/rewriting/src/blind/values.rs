@@ -70,6 +70,7 @@ enum Zero {
 }
 
 /// What a thread has.
+#[derive(Clone)]
 pub(super) struct State {
     /// Those that are not what they were; none if it is not known what they are.
     registers: BTreeMap<Register, Option<Value>>,

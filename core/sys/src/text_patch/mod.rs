@@ -86,6 +86,20 @@ pub enum Way {
     Came,
 }
 
+/// A load of what the loop around a compare-and-exchange expects first, and of which the program
+/// makes no other use. Any value does: the loop repeats until it has expected what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstGuess {
+    /// Where the instruction is mapped.
+    pub address: usize,
+    /// Its size in bytes.
+    pub length: u8,
+    /// The number in machine code of the register that it loads.
+    pub register: u8,
+    /// A value with which the loop computes without an exception.
+    pub value: u64,
+}
+
 /// An instruction to be led through the runtime.
 #[derive(Clone, Debug)]
 pub struct Site {
