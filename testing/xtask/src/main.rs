@@ -1,7 +1,8 @@
 //! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`,
-//! `cargo xtask main-job`, `cargo xtask dist`, `cargo xtask site`.
+//! `cargo xtask main-job`, `cargo xtask dist`, `cargo xtask site`, `cargo xtask pictures`.
 #![forbid(unsafe_code)]
 
+mod changes;
 mod circles;
 mod decisions;
 mod dist;
@@ -9,6 +10,7 @@ mod examples;
 mod main_job;
 mod observers;
 mod paths;
+mod pictures;
 mod site;
 mod tidy;
 mod walls;
@@ -68,10 +70,17 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["pictures", ref names @ ..] => match pictures::run(workspace(), names) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
-                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging\n       cargo xtask dist [--try TREE...]   make packages, or try them in trees of Debian (names, or folders)\n       cargo xtask site   make the documentation's site (by mdbook)"
+                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging\n       cargo xtask dist [--try TREE...]   make packages, or try them in trees of Debian (names, or folders)\n       cargo xtask site   make the documentation's site (by mdbook)\n       cargo xtask pictures [NAME]...   make its pictures anew (by Chromium)"
             );
             ExitCode::FAILURE
         }
