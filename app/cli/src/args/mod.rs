@@ -280,6 +280,26 @@ mod tests {
     }
 
     #[test]
+    fn commands_of_the_documentation_are_valid() {
+        for page in [
+            include_str!("../../../../docs/tutorial.md"),
+            include_str!("../../../../docs/compare.md"),
+        ] {
+            // In indented lines; ranks are started by another program.
+            let lines = page.lines().filter_map(|line| line.strip_prefix("    "));
+            let calls: Vec<_> = lines
+                .filter(|line| line.starts_with("fathomp ") || line.starts_with("mpirun "))
+                .filter_map(|line| line.find("fathomp ").map(|at| &line[at..]))
+                .collect();
+            assert!(!calls.is_empty());
+            for call in calls {
+                let parsed = Arguments::try_parse_from(call.split_whitespace());
+                assert!(parsed.is_ok(), "{call}: {parsed:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_program_keeps_its_own_options() {
         for line in [
             "fathomp run --threads 2 -- prog --threads 3 --json -q",
