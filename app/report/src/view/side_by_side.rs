@@ -306,15 +306,13 @@ fn bar(parts: &Parts, longest: f64) -> Cell {
 /// Values of the axis.
 fn steps(low: f64, high: f64) -> Vec<f64> {
     let fine = [0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0];
-    let coarse = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-    let values: &[f64] = if low > 0.7 && high < 2.1 {
-        &fine
+    let values = if low > 0.7 && high < 2.1 {
+        fine.to_vec()
     } else {
-        &coarse
+        (-10..=10).map(|power| 2f64.powi(power)).collect()
     };
     values
-        .iter()
-        .copied()
+        .into_iter()
         .filter(|value| (low * 0.97..=high * 1.03).contains(value))
         .collect()
 }
@@ -335,6 +333,12 @@ fn cut(name: &str) -> String {
 mod tests {
     use super::*;
     use fathomp_stats::Interval;
+
+    #[test]
+    fn the_axis_has_values_wherever_ratios_are() {
+        assert_eq!(steps(0.02, 0.3), [1.0 / 32.0, 0.0625, 0.125, 0.25]);
+        assert_eq!(steps(0.75, 1.3), [0.8, 0.9, 1.0, 1.1, 1.25]);
+    }
 
     #[test]
     fn ratios_out_of_all_proportion_stay_in_the_picture() {
