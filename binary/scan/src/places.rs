@@ -1,5 +1,6 @@
 //! Lines of source of what was found.
 
+use fathomp_cfg::{DebugBytes, FirstRows, first_rows};
 use fathomp_regions::{Body, Place};
 use std::collections::HashMap;
 
@@ -7,9 +8,11 @@ use std::collections::HashMap;
 pub(crate) struct Places {
     context: Option<addr2line::Context<Reader>>,
     known: HashMap<u64, Option<Place>>,
+    /// First rows by where their unit begins.
+    first_rows: HashMap<usize, FirstRows>,
 }
 
-type Reader = gimli::EndianArcSlice<gimli::RunTimeEndian>;
+type Reader = DebugBytes;
 
 /// Larger debugging information is not read.
 const BYTES_MAX: u64 = 1 << 30;
@@ -19,6 +22,7 @@ impl Places {
         Self {
             context: context(data),
             known: HashMap::new(),
+            first_rows: HashMap::new(),
         }
     }
 
@@ -43,13 +47,37 @@ impl Places {
             .clone()
     }
 
+    /// The directive that an outlined function is for. With optimisation the call that starts it
+    /// often has the line of what comes before.
+    fn declared(&mut self, body: &Body) -> Option<Place> {
+        const OUTLINED: [&str; 2] = ["._omp_fn", ".omp_outlined"];
+        let symbol = body.symbol.as_deref()?;
+        if !OUTLINED.iter().any(|ending| symbol.contains(ending)) {
+            return None;
+        }
+        let context = self.context.as_ref()?;
+        let unit = context.find_dwarf_and_unit(body.address).skip_all_loads()?;
+        let program = unit.line_program.clone()?;
+        let rows = self.first_rows.entry(unit.header.debug_info_offset()?.0);
+        let rows = rows.or_insert_with(|| first_rows(program));
+        let (line, column) = rows.get(&body.address).copied().flatten()?;
+        let location = context.find_location(body.address).ok()??;
+        Some(Place {
+            file: location.file?.to_owned(),
+            line,
+            column: column.unwrap_or(0),
+        })
+        .filter(|place| place.line > 0)
+    }
+
     /// Fills in the lines of all that is in a body.
     pub(crate) fn fill(&mut self, body: &mut Body) {
         if self.context.is_none() {
             return;
         }
+        let declared = self.declared(body);
         for start in &mut body.starts {
-            start.place = self.of(start.at);
+            start.place = declared.clone().or_else(|| self.of(start.at));
         }
         for one in &mut body.loops {
             one.place = self.of(one.header);

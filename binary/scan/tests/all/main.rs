@@ -6,3 +6,4 @@ mod common;
 mod damage;
 mod divided;
 mod kernels;
+mod places;

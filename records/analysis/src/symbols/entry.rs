@@ -7,15 +7,14 @@
 //! is why the usual look-up will not do).
 
 use addr2line::Context;
-use gimli::{EndianArcSlice, IncompleteLineProgram, RunTimeEndian};
+use fathomp_cfg::{FirstRows, first_rows};
+use gimli::{EndianArcSlice, RunTimeEndian};
 use object::{Object, ObjectSection, ReadRef};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 type Reader = EndianArcSlice<RunTimeEndian>;
-/// A line and a column.
-type Row = (u32, Option<u32>);
 
 /// Larger debug information is not loaded a second time for this.
 const LARGEST_BYTES: u64 = 1 << 30;
@@ -25,7 +24,7 @@ pub(super) struct Entries {
     context: Context<Reader>,
     /// First rows by address, by where the unit they are from begins: a unit is
     /// read once, however many functions are looked up in it.
-    units: RefCell<HashMap<usize, HashMap<u64, Option<Row>>>>,
+    units: RefCell<HashMap<usize, FirstRows>>,
 }
 
 impl Entries {
@@ -60,7 +59,7 @@ impl Entries {
     }
 
     /// Line and column of the first row at exactly `address`.
-    pub(super) fn first_row(&self, address: u64) -> Option<Row> {
+    pub(super) fn first_row(&self, address: u64) -> Option<(u32, Option<u32>)> {
         if address == 0 || address == u64::MAX {
             return None;
         }
@@ -73,24 +72,4 @@ impl Entries {
         let rows = units.entry(offset.0).or_insert_with(|| first_rows(program));
         rows.get(&address).copied().flatten()
     }
-}
-
-/// The first row at each address; none where it has no line.
-fn first_rows(program: IncompleteLineProgram<Reader>) -> HashMap<u64, Option<Row>> {
-    let mut found = HashMap::new();
-    let mut rows = program.rows();
-    while let Ok(Some((_, row))) = rows.next_row() {
-        if row.end_sequence() {
-            continue;
-        }
-        found.entry(row.address()).or_insert_with(|| {
-            let line = u32::try_from(row.line()?.get()).ok()?;
-            let column = match row.column() {
-                gimli::ColumnType::LeftEdge => None,
-                gimli::ColumnType::Column(column) => u32::try_from(column.get()).ok(),
-            };
-            Some((line, column))
-        });
-    }
-    found
 }
