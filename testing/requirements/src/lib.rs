@@ -43,6 +43,8 @@ pub const OPENMPI: Tool = tool(&["mpicc.openmpi"], "openmpi-bin libopenmpi-dev")
 pub const MPICH: Tool = tool(&["mpicc.mpich"], "mpich libmpich-dev");
 /// What reads archives of the Open Trace Format 2.
 pub const OTF2_PRINT: Tool = tool(&["otf2-print"], "otf2-tools");
+/// What shows how hwloc sees a machine.
+pub const LSTOPO: Tool = tool(&["lstopo-no-graphics"], "hwloc-nox");
 /// The plotter.
 pub const GNUPLOT: Tool = tool(&["gnuplot"], "gnuplot-nox");
 

@@ -240,7 +240,7 @@ fn too_large_subset(settings: &Settings) -> Warning {
     Warning {
         variable: "KMP_HW_SUBSET",
         value: settings.subset_from.clone(),
-        problem: "asks for more than there is in some part of the machine".to_owned(),
+        problem: "asks for more than any part of the machine has".to_owned(),
         instead: "using all processors".to_owned(),
     }
 }
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "KMP_HW_SUBSET=\"3s\" asks for more than there is in some part of the machine; using all processors."
+                "KMP_HW_SUBSET=\"3s\" asks for more than any part of the machine has; using all processors."
             ]
         );
     }

@@ -80,15 +80,19 @@ impl Topology {
         Self { seats }
     }
 
-    /// The part of it that is left of so many parts of each kind in each part of the kind before.
-    /// `None` if there are not so many somewhere.
+    /// The part of it that is left of so many parts of each kind in each part of the kind before. One
+    /// that has fewer, such as a core without hardware threads beside others with two, gives what
+    /// it has. `None` if none has so many.
     #[must_use]
     pub fn subset(&self, layers: &[Layer]) -> Option<Self> {
         let mut left = self.seats.clone();
         let mut outer: Option<PlaceKind> = None;
         for layer in layers {
             let whole = |seat: &Seat| outer.map_or(0, |kind| seat.number(kind));
+            let from = layer.offset as usize;
+            let least = from.saturating_add(layer.count.unwrap_or(1) as usize);
             let mut kept = Vec::new();
+            let mut most = 0;
             let mut seats = left.as_slice();
             while let Some(first) = seats.first() {
                 let here = seats.iter().take_while(|seat| whole(seat) == whole(first));
@@ -96,15 +100,16 @@ impl Topology {
                 seats = after;
                 let mut parts: Vec<u32> = here.iter().map(|seat| seat.number(layer.kind)).collect();
                 parts.dedup();
-                let from = layer.offset as usize;
-                let to = layer
-                    .count
-                    .map_or(parts.len(), |count| from.saturating_add(count as usize));
-                let wanted = parts.get(from..to)?;
+                most = most.max(parts.len());
+                let to = layer.count.map_or(parts.len(), |_| least).min(parts.len());
+                let wanted = parts.get(from..to).unwrap_or_default();
                 let own = here
                     .iter()
                     .filter(|seat| wanted.contains(&seat.number(layer.kind)));
                 kept.extend(own.copied());
+            }
+            if most < least {
+                return None;
             }
             left = kept;
             outer = Some(layer.kind);
