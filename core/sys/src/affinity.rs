@@ -85,6 +85,20 @@ const fn position(cpu: u32) -> (usize, u64) {
 /// # Errors
 /// The kernel does not say (no kernel we know does so).
 pub fn of_this_thread() -> io::Result<CpuSet> {
+    // To the kernel 0 is whoever asks.
+    of_thread(0)
+}
+
+/// The processors the process's initial thread may run on.
+///
+/// # Errors
+/// It has ended, or the kernel does not say.
+pub fn of_initial_thread() -> io::Result<CpuSet> {
+    // A process has its initial thread's number, which no kernel makes larger than this type.
+    of_thread(std::process::id() as libc::pid_t)
+}
+
+fn of_thread(thread: libc::pid_t) -> io::Result<CpuSet> {
     // The kernel refuses a buffer smaller than its own mask, whose size it
     // does not tell: offer larger ones until it fits.
     let mut bits = 1024;
@@ -92,7 +106,8 @@ pub fn of_this_thread() -> io::Result<CpuSet> {
         let mut words = vec![0_u64; bits / 64];
         // SAFETY: the buffer is `bits / 8` bytes long, as we say, and lives
         // across the call; any bit pattern is a valid `u64`.
-        let status = unsafe { libc::sched_getaffinity(0, bits / 8, words.as_mut_ptr().cast()) };
+        let status =
+            unsafe { libc::sched_getaffinity(thread, bits / 8, words.as_mut_ptr().cast()) };
         if status == 0 {
             return Ok(CpuSet::from_words(words));
         }
@@ -192,6 +207,7 @@ mod tests {
             assert_eq!(of_this_thread()?, one);
             assert_eq!(current_cpu(), Some(first));
             assert_eq!(allowed_count(), 1);
+            assert_eq!(of_initial_thread()?, allowed);
             bind_this_thread(&allowed)
         })
         .join();

@@ -3,7 +3,7 @@
 use crate::cluster;
 use crate::env::{DisplayEnv, Settings, WaitPolicy, Warning, process_variable};
 use crate::event_count::SpinPolicy;
-use crate::icv::{DeviceIcvs, Icvs};
+use crate::icv::{DeviceIcvs, Icvs, ProcBind};
 use crate::message;
 use crate::observer;
 use crate::observer::core_partition;
@@ -11,6 +11,7 @@ use crate::observer::recording;
 use crate::observer::tool;
 use crate::pool::Pool;
 use crate::task;
+use fathomp_sys::affinity::CpuSet;
 use fathomp_sys::private_heap::OnPrivateHeap;
 use fathomp_sys::static_ref::AtomicRef;
 use fathomp_sys::{affinity, clock};
@@ -42,6 +43,7 @@ pub struct Runtime {
 static RUNTIME: AtomicRef<Runtime> = AtomicRef::new(None);
 static START: Once = Once::new();
 static ENVIRONMENT: OnceLock<(Settings, Vec<Warning>)> = OnceLock::new();
+static ALLOWED: OnceLock<CpuSet> = OnceLock::new();
 static LOADED: OnceLock<clock::Pair> = OnceLock::new();
 
 static WATCH_STACKS: OnceLock<fn()> = OnceLock::new();
@@ -65,7 +67,16 @@ pub fn note_time() {
 /// it is loaded. Where it is not loaded with the program, but later, as in Python,
 /// we may be there before it, so the first call counts; so it does for LLVM's.
 pub fn read_environment() -> &'static (Settings, Vec<Warning>) {
+    // The processors count as they are at the same time: a thread that the program has bound to some
+    // may be the first to use OpenMP.
+    allowed();
     ENVIRONMENT.get_or_init(|| Settings::from_env(process_variable))
+}
+
+/// Processors that the program was allowed to use when it was loaded, or at the first call
+/// (see [`read_environment`]).
+pub(crate) fn allowed() -> &'static CpuSet {
+    ALLOWED.get_or_init(|| affinity::of_this_thread().unwrap_or_default())
 }
 
 /// Takes note of the environment, and shows it if it asks for that.
@@ -112,7 +123,7 @@ fn start() -> &'static Runtime {
         let runtime = Runtime::leak(
             settings.clone(),
             settings.device_icvs(),
-            cluster::sizes().unwrap_or_else(|| [processors(settings); 2]),
+            cluster::sizes().unwrap_or_else(|| [processors(settings), threads(settings)]),
         );
         fathomp_sys::process::on_fork_in_child(restart_in_child);
         tool::begin(|| RUNTIME.store(Some(runtime), Ordering::Release));
@@ -123,10 +134,21 @@ fn start() -> &'static Runtime {
         .expect("call_once returns after the runtime is stored")
 }
 
-/// Processors that the program uses.
+/// Processors that the program's threads compete for. Threads without places run where the thread
+/// runs that starts them, which the program, or MPI in it, may have bound meanwhile.
 fn processors(settings: &Settings) -> u32 {
+    let bound = settings.proc_bind.first() != Some(&ProcBind::False);
+    match affinity::of_initial_thread() {
+        Ok(now) if !bound && settings.subset.is_none() && !now.is_empty() => now.len() as u32,
+        _ => threads(settings),
+    }
+}
+
+/// Threads of a region that asks for none: as many as there were processors.
+fn threads(settings: &Settings) -> u32 {
     match settings.subset {
-        None => affinity::allowed_count(),
+        None if allowed().is_empty() => affinity::allowed_count(),
+        None => allowed().len() as u32,
         Some(_) => crate::places::places().num_procs(),
     }
 }
@@ -184,8 +206,11 @@ extern "C" fn restart_in_child() {
     let child = Runtime::leak(
         parent.settings.clone(),
         parent.device.for_child(&parent.settings.affinity_format),
-        // Not counted anew: the forking thread may be bound to one of them.
-        [parent.processors, parent.processors],
+        // Not counted anew: the forking thread may be bound to one of them. A child of a node is none.
+        [
+            parent.processors,
+            cluster::sizes().map_or(parent.threads, |_| parent.processors),
+        ],
     );
     RUNTIME.store(Some(child), Ordering::Release);
     cluster::leave();

@@ -52,11 +52,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// The place list `settings` ask for on this machine. To be called on the
-    /// initial thread, before any thread is bound.
+    /// The place list `settings` ask for on this machine.
     #[must_use]
     pub fn of_this_machine(settings: &Settings) -> (Self, Vec<Warning>) {
-        let allowed = affinity::of_this_thread().unwrap_or_default();
+        let allowed = crate::runtime::allowed().clone();
         // Most programs are not bound: spare them the walk through sysfs.
         if settings.proc_bind.first() == Some(&ProcBind::False)
             && settings.places.is_none()
@@ -160,15 +159,18 @@ impl Places {
         })
     }
 
-    /// Binds the calling thread to a place.
+    /// Binds the calling thread to a place. If all of its processors have been taken from the
+    /// program since it started (cgroups, processors that go offline), the thread runs on all that
+    /// the program has left: it may have begun on another thread's place.
     ///
     /// # Errors
-    /// There is no such place, or the kernel refuses.
+    /// There is no such place, or the kernel refuses both.
     pub fn bind_this_thread(&self, place: u32) -> io::Result<()> {
         let place = self
             .get(place)
             .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         affinity::bind_this_thread(&place.mask)
+            .or_else(|_| affinity::bind_this_thread(&self.allowed))
     }
 
     /// Processors available to the calling thread, for `omp_get_num_procs`.
@@ -319,6 +321,26 @@ mod tests {
             "{0},{4},{1},{5},{2},{6},{3},{7}"
         );
         assert_eq!(resolve(&[]).0, "");
+    }
+
+    #[test]
+    fn a_thread_whose_place_is_gone_runs_on_what_is_left() {
+        let outcome = std::thread::spawn(|| {
+            let allowed = affinity::of_this_thread()?;
+            let first = allowed.iter().next().unwrap_or(0);
+            let list = [first, 60_000].map(|cpu| Place::new(vec![cpu])).to_vec();
+            let places = Places {
+                list,
+                allowed: allowed.clone(),
+            };
+            places.bind_this_thread(0)?;
+            assert_eq!(affinity::of_this_thread()?.len(), 1);
+            places.bind_this_thread(1)?;
+            assert_eq!(affinity::of_this_thread()?, allowed);
+            io::Result::Ok(())
+        })
+        .join();
+        assert!(outcome.is_ok_and(|inner| inner.is_ok()));
     }
 
     #[test]

@@ -121,8 +121,7 @@ fn settle(member: &'static Member, assignment: Assignment) {
     // Stored as number + 1, 0 for "nowhere".
     let wanted = assignment.place + 1;
     if bound.get() != wanted {
-        // A refusal (the kernel took processors away meanwhile) leaves the
-        // thread where it was; nothing better can be done, nor by retrying.
+        // A refusal leaves the thread where it was; nothing better can be done, nor by retrying.
         let _ = places().bind_this_thread(assignment.place);
         bound.set(wanted);
     }
