@@ -146,8 +146,6 @@ fn try_to_mend(name: &str, cause: Option<&str>) -> Result<(), String> {
         }
         (true, false) if verdict == "faster" => Ok(()),
         (false, false) if !costs => Ok(()),
-        // Where others disturbed all runs, nothing can be said of causes.
-        _ if compared["causes_known"] == false => Ok(()),
         _ => Err(format!("{verdict}: {:?}", causes.collect::<Vec<_>>())),
     }
 }
