@@ -30,7 +30,7 @@ pub use image::{Function, FunctionId, Image, ImageError, ReadError, Section, Slo
 pub use instruction::{
     is_call, jump_target, makes_frame, memory_access, reads, successors, writes,
 };
-pub use lines::{FirstRows, first_rows};
+pub use lines::{FirstRows, first_rows, is_outlined};
 pub use registers::Registers;
 pub use stubs::{Stub, stubs};
 pub use sync::{Sync, is_fence, is_idle, is_site, sync};

@@ -28,3 +28,9 @@ pub fn first_rows(program: IncompleteLineProgram<DebugBytes>) -> FirstRows {
     }
     found
 }
+
+/// Whether a compiler cut this function out of another for a directive.
+#[must_use]
+pub fn is_outlined(symbol: &str) -> bool {
+    symbol.contains("._omp_fn") || symbol.contains(".omp_outlined")
+}

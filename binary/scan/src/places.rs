@@ -1,6 +1,6 @@
 //! Lines of source of what was found.
 
-use fathomp_cfg::{DebugBytes, FirstRows, first_rows};
+use fathomp_cfg::{DebugBytes, FirstRows, first_rows, is_outlined};
 use fathomp_regions::{Body, Place};
 use std::collections::HashMap;
 
@@ -50,11 +50,9 @@ impl Places {
     /// The directive that an outlined function is for. With optimisation the call that starts it
     /// often has the line of what comes before.
     fn declared(&mut self, body: &Body) -> Option<Place> {
-        const OUTLINED: [&str; 2] = ["._omp_fn", ".omp_outlined"];
-        let symbol = body.symbol.as_deref()?;
-        if !OUTLINED.iter().any(|ending| symbol.contains(ending)) {
-            return None;
-        }
+        body.symbol
+            .as_deref()
+            .filter(|symbol| is_outlined(symbol))?;
         let context = self.context.as_ref()?;
         let unit = context.find_dwarf_and_unit(body.address).skip_all_loads()?;
         let program = unit.line_program.clone()?;

@@ -378,8 +378,8 @@ fn serve_fault(interruption: &mut Interruption<'_>) -> bool {
     let _inside = deferral::enter();
     start::node().is_some_and(|node| {
         let (address, write) = (interruption.address(), interruption.is_write());
-        if let Some(guess) = guess_at(interruption.instruction())
-            && !write
+        if !write
+            && let Some(guess) = guess_at(interruption.instruction())
             && node.needs_no_guess(address)
         {
             interruption.pass(guess.length, guess.register, guess.value);

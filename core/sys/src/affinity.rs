@@ -85,7 +85,7 @@ const fn position(cpu: u32) -> (usize, u64) {
 /// # Errors
 /// The kernel does not say (no kernel we know does so).
 pub fn of_this_thread() -> io::Result<CpuSet> {
-    // To the kernel 0 is whoever asks.
+    // To the kernel 0 is the calling thread.
     of_thread(0)
 }
 

@@ -27,7 +27,7 @@ struct Picture {
     size: [u32; 2],
     /// The section of the page that it shows; its beginning if that is empty.
     section: &'static str,
-    /// What it takes beside [`TOOLS`].
+    /// Further tools, beside [`TOOLS`].
     needs: &'static [&'static str],
     /// Writes `page.html` in an empty folder.
     make: fn(&Workshop<'_>) -> Outcome<()>,

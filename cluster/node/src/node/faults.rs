@@ -97,9 +97,13 @@ impl Node {
 
     /// Whether a thread that would read memory at an address to guess what it changes there need
     /// not wait for that: the change is going to be [postponed](fathomp_protocols::Input::Postpone).
+    /// Not where accesses are observed, of which this is one.
     pub fn needs_no_guess(&self, address: usize) -> bool {
+        if self.observer().is_some() {
+            return false;
+        }
         let page = self.pages.page_of(address);
-        let page = page.filter(|_| !self.layout.is_guard(address) && !self.notes_lines());
+        let page = page.filter(|_| !self.layout.is_guard(address));
         page.is_some_and(|page| lock(&self.engine).batches_atomics(page))
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Round {
     /// Its instructions to which nobody else may jump: first and next address, and how many jumps
     /// in the function lead there.
     closed: Vec<(u64, u64, usize)>,
-    /// What it expects first, if a load brings that for it alone.
+    /// The load of the value that the first round expects, if it serves nothing else.
     pub(crate) guess: Option<FirstGuess>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Found {
     pub(super) written: Registers,
     /// Instructions that nobody else must come to but by the one before: first and next address.
     pub(super) closed: Vec<(u64, u64)>,
-    /// What it expects first, if a load brings that for it alone.
+    /// The load of the value that the first round expects, if it serves nothing else.
     pub(super) guess: Option<FirstGuess>,
 }
 

@@ -2,9 +2,8 @@
 
 use super::debug_file;
 use super::entry::Entries;
-use super::name::is_outlined;
 use addr2line::Loader;
-use fathomp_cfg::{Image, written_beside};
+use fathomp_cfg::{Image, is_outlined, written_beside};
 use object::{Object, ObjectSymbol, ReadCache, ReadRef, SymbolKind};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;

@@ -42,11 +42,6 @@ pub(super) fn is_nameless(symbol: &str) -> bool {
     symbol.starts_with(".omp_")
 }
 
-/// Whether a compiler cut this function out of another for a directive.
-pub(super) fn is_outlined(symbol: &str) -> bool {
-    symbol.contains("._omp_fn") || symbol.contains(".omp_outlined")
-}
-
 /// Procedures of Fortran modules, as gfortran names them: `__module_MOD_name`.
 fn fortran(symbol: &str) -> Option<String> {
     let (module, procedure) = symbol.strip_prefix("__")?.split_once("_MOD_")?;
