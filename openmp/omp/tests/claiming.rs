@@ -1,4 +1,4 @@
-//! Locks, claim words and ranges under a scheduler that explores interleavings.
+//! Locks and claim words under a scheduler that explores interleavings.
 //!
 //! As in `waiting.rs`, the files are compiled a second time against shuttle's
 //! atomics, whose memory is sequentially consistent: the logic is tested here,
@@ -8,8 +8,6 @@
 
 #[path = "../src/worksharing/claim.rs"]
 mod claim;
-#[path = "../src/worksharing/range.rs"]
-mod range;
 #[path = "../src/sync/word.rs"]
 mod word;
 
@@ -47,7 +45,6 @@ mod primitive {
 }
 
 use claim::{Claim, RING, Tag};
-use range::Range;
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicU32, Ordering};
 use shuttle::thread;
@@ -122,46 +119,5 @@ fn each_construct_of_a_slot_has_one_winner_and_each_index_one_taker() {
         }
         assert_eq!(shared.1.load(Ordering::SeqCst), CONSTRUCTS);
         assert_eq!(shared.2.load(Ordering::SeqCst), CONSTRUCTS * 0x0101_0101);
-    });
-}
-
-#[test]
-fn a_thief_cannot_mistake_one_loop_or_claim_for_another() {
-    explore(|| {
-        // The owner goes through two loops; thieves of either may be late.
-        let shared = Arc::new((Range::empty(), AtomicU32::new(0)));
-        let done = |shared: &(Range, AtomicU32), construct: u32, unit: u64| {
-            let shift = 4 * (unit as u32 + 4 * (construct - 7));
-            shared.1.fetch_add(1 << shift, Ordering::SeqCst);
-        };
-        let thieves: Vec<_> = [7, 8]
-            .into_iter()
-            .map(|construct| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    for _ in 0..3 {
-                        if let Some((from, to)) = shared.0.steal(construct) {
-                            for unit in from..to {
-                                done(&shared, construct, unit);
-                            }
-                        }
-                    }
-                })
-            })
-            .collect();
-        for construct in [7, 8] {
-            // Two claims of two units each.
-            for first in [0, 2] {
-                shared.0.install(construct, first, first + 2);
-                while let Some(unit) = shared.0.take() {
-                    done(&shared, construct, unit);
-                }
-            }
-            shared.0.clear();
-        }
-        for thief in thieves {
-            thief.join().unwrap();
-        }
-        assert_eq!(shared.1.load(Ordering::SeqCst), 0x1111_1111);
     });
 }

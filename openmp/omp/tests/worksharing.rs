@@ -164,17 +164,39 @@ fn the_last_iteration_is_the_last_of_its_thread() {
 }
 
 #[test]
-fn monotonic_chunks_increase() {
-    for dealing in [dynamic(2, true), Dealing::Guided { chunk: 1 }] {
+fn chunks_of_a_member_increase() {
+    for dealing in DEALINGS {
         region(3, &|member| {
-            worksharing::start(member, &counted(500, dealing));
+            worksharing::start(member, &counted(5000, dealing));
             let mut before = None;
             chunks(member, |i| {
-                assert!(before < Some(i));
+                assert!(before < Some(i), "{dealing:?}");
                 before = Some(i);
+                if i % 500 == 499 {
+                    thread::yield_now();
+                }
             });
             worksharing::end(member);
         });
+    }
+}
+
+#[test]
+fn iterations_of_dynamic_loops_may_wait_for_earlier_ones() {
+    for (threads, monotonic) in [(2, false), (4, false), (4, true)] {
+        let done = zeroes(2000);
+        region(threads, &|member| {
+            worksharing::start(member, &counted(2000, dynamic(1, monotonic)));
+            chunks(member, |i| {
+                let is_done = |j: u64| done[j as usize].load(Ordering::Acquire) == 1;
+                while i > 0 && i % 7 == 0 && !is_done(i - 1) {
+                    thread::yield_now();
+                }
+                done[i as usize].store(1, Ordering::Release);
+            });
+            worksharing::end(member);
+        });
+        assert!(all_are(&done, 1));
     }
 }
 

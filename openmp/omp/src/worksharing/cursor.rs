@@ -2,8 +2,8 @@
 
 use super::claim::{RING, Tag};
 use super::iterations::Iterations;
+use super::pace::Pace;
 use super::progress::{Doacross, Nested};
-use super::range::Range;
 use super::slot::Slot;
 use crate::observer::recording::Tally;
 use crate::own::{Own, OwnWord};
@@ -12,8 +12,7 @@ use fathomp_sys::own_cell::OwnCell;
 use fathomp_sys::static_ref::AtomicRef;
 use std::sync::Arc;
 
-/// A member's state. Written by its thread only, in plain stores; the range is
-/// shared with members that look for work.
+/// A member's state. Written by its thread only, in plain stores.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(crate) struct Cursor {
@@ -31,8 +30,10 @@ pub(crate) struct Cursor {
     pub(super) total: OwnWord,
     /// Iterations per unit, or from one static chunk of this member to its next.
     pub(super) unit: OwnWord,
-    /// Units per claim from the slot.
+    /// Least units of a guided chunk, or members that chunked static loops are dealt to.
     pub(super) amount: OwnWord,
+    /// Units per claim of a dynamic loop.
+    pub(super) pace: Pace,
 
     /// Number of the construct met last.
     construct: Own,
@@ -67,8 +68,6 @@ pub(crate) struct Cursor {
     /// Number of the construct that the nest is.
     pub(super) in_doacross: Own,
     pub(crate) tally: Tally,
-
-    pub(super) range: Range,
 }
 
 /// The shared side of a construct as one member sees it.
@@ -76,8 +75,6 @@ pub(crate) struct Cursor {
 pub(super) struct Place {
     pub(super) slot: &'static Slot,
     pub(super) construct: u32,
-    /// Not in the ring: members may be arbitrarily far apart.
-    pub(super) far: bool,
 }
 
 impl Place {
@@ -99,6 +96,7 @@ impl Cursor {
             total: OwnWord::new(),
             unit: OwnWord::new(),
             amount: OwnWord::new(),
+            pace: Pace::new(),
             // Tag 0 is what fresh words carry.
             construct: Own::new(RING),
             base: Own::new(RING),
@@ -117,7 +115,6 @@ impl Cursor {
             nest: OwnCell::new(None),
             in_doacross: Own::new(RING),
             tally: Tally::new(),
-            range: Range::empty(),
         }
     }
 
@@ -162,7 +159,6 @@ impl Cursor {
             return Place {
                 slot: slots.near(construct),
                 construct,
-                far: false,
             };
         }
         self.advance_far(member, construct)
@@ -179,7 +175,6 @@ impl Cursor {
                 .slots
                 .far(construct, self.base.get(), left, team.local_size()),
             construct,
-            far: true,
         }
     }
 

@@ -12,10 +12,10 @@ mod fixed;
 mod iterations;
 mod loops;
 mod ordered;
+mod pace;
 mod preset;
 mod primitive;
 mod progress;
-mod range;
 mod schedule;
 mod shares;
 pub mod single;
@@ -109,14 +109,11 @@ impl Cursor {
         self.at.set(0);
         self.until.set(0);
         self.deal.set(schedule::kind::NONE);
-        self.range.clear();
     }
 }
 
 /// The member's code is at the end of the region.
 #[inline]
 pub(crate) fn leave(member: &'static Member) {
-    let cursor = &member.share;
-    cursor.range.clear();
     observer::left_loop(member);
 }

@@ -4,15 +4,12 @@
 //! to the program a chunk at a time; most calls only do the latter.
 //!
 //! * Static schedules need no claim: a member computes its own iterations.
-//! * Monotonic dynamic schedules add to the slot's claim word.
+//! * Dynamic schedules add to the slot's claim word: one unit, or as many as their
+//!   [`Pace`](super::pace) says if the program does not ask for order. Either way a member gets
+//!   its units in increasing order. Compiled code relies on that where it recognises the thread
+//!   that ran the last iteration (`lastprivate`) by the last value of its loop variable.
 //! * Guided schedules take a share of what is left from the claim word.
 //! * Trapezoidal schedules take the number of a chunk from it, which tells the iterations.
-//! * Nonmonotonic dynamic schedules claim a member's whole share at once into
-//!   its [`Range`](super::range::Range); when all is claimed, members without
-//!   work take halves of other members' ranges. The loop's last unit is kept
-//!   for the end: compiled code recognises the thread that ran the last
-//!   iteration (`lastprivate`) by the last value of its loop variable, so
-//!   whoever runs it must not run anything after it.
 //!
 //! * Where members are on several nodes, all requests go to the node's
 //!   [`Batch`](super::batch::Batch), which comes from the node's own part of the
@@ -26,7 +23,6 @@ use super::claim;
 use super::cursor::{Cursor, Place};
 use super::iterations::{Iterations, share};
 use super::ordered;
-use super::range;
 use super::shares::{self, Trapezoid};
 use super::wanted::Dealing;
 use crate::cluster::{Dealt, Nodes, Of, PartedLoop, of_construct};
@@ -43,8 +39,8 @@ pub(super) mod kind {
     pub(super) const CHUNKS: u32 = 1;
     /// The next unit of the claim word.
     pub(super) const SHARED: u32 = 2;
-    /// The next unit of the member's range.
-    pub(super) const RANGE: u32 = 3;
+    /// The next units of the claim word, as many as their pace says.
+    pub(super) const PACED: u32 = 3;
     /// A share of what is left in the claim word.
     pub(super) const GUIDED: u32 = 4;
     /// The next unit of the node's batch.
@@ -109,32 +105,25 @@ impl Cursor {
             Dealing::Dynamic { chunk, monotonic } => {
                 let chunk = chunk.clamp(1, count);
                 self.chunk.set(chunk);
-                // Ranges tell loops apart by few bits, which is enough only
-                // while members are close to each other.
+                let (total, unit) = units(count, chunk, claim::UNITS_MAX);
+                self.total.set(total);
+                self.unit.set(unit);
                 if member.team().nodes().is_some() {
-                    let (total, unit) = units(count, chunk, claim::UNITS_MAX);
-                    self.total.set(total);
-                    self.unit.set(unit);
                     // What every member has anyway is all, or is better handed out in order.
                     let parted = !monotonic && total > size && !ordered::is_ordered(self);
                     self.deal.set(match parted {
                         true => kind::PARTED_BATCH,
                         false => kind::BATCH,
                     });
-                } else if monotonic || place.far {
-                    let (total, unit) = units(count, chunk, claim::UNITS_MAX);
-                    self.total.set(total);
-                    self.unit.set(unit);
-                    let single = unit == chunk && !ordered::is_ordered(self);
-                    self.deal
-                        .set(if single { kind::SINGLE } else { kind::SHARED });
-                    self.open_unit(place.slot.claim.add(place.tag(), 1));
                 } else {
-                    let (total, unit) = units(count, chunk, range::UNITS_MAX);
-                    self.total.set(total - 1);
-                    self.unit.set(unit);
-                    self.deal.set(kind::RANGE);
-                    self.claim_range(place, (total - 1).div_ceil(size));
+                    let single = unit == chunk && !ordered::is_ordered(self);
+                    self.deal.set(match (monotonic, single) {
+                        (false, _) => kind::PACED,
+                        (true, true) => kind::SINGLE,
+                        (true, false) => kind::SHARED,
+                    });
+                    self.pace.restart();
+                    self.open_unit(place.slot.claim.add(place.tag(), 1));
                 }
             }
             Dealing::Trapezoidal { chunk } if member.team().nodes().is_none() => {
@@ -160,19 +149,6 @@ impl Cursor {
                     None => kind::GUIDED,
                 });
             }
-        }
-    }
-
-    /// Claims the member's share of a loop dealt in ranges.
-    #[inline]
-    fn claim_range(&self, place: Place, amount: u64) {
-        self.amount.set(amount);
-        let claimed = amount != 0 && {
-            let first = place.slot.claim.add(place.tag(), amount);
-            self.open_range(place.construct, first, first + amount)
-        };
-        if !claimed {
-            self.range.clear();
         }
     }
 
@@ -238,10 +214,7 @@ impl Cursor {
     #[inline]
     fn refill(&self, member: &'static Member) -> bool {
         let more = match self.deal.get() {
-            kind::RANGE => match self.range.take() {
-                Some(unit) => self.open_unit(unit),
-                None => self.refill_range(member),
-            },
+            kind::PACED => self.next_paced(member),
             kind::SHARED => self
                 .slot()
                 .is_some_and(|slot| self.open_unit(slot.claim.add_more(1))),
@@ -285,55 +258,22 @@ impl Cursor {
         self.position_after.set(to);
     }
 
-    /// Makes the units the member's range and opens the first of them.
-    fn open_range(&self, construct: u32, from: u64, to: u64) -> bool {
-        let to = to.min(self.total.get());
-        if from >= to {
+    fn next_paced(&self, member: &Member) -> bool {
+        let Some(slot) = self.slot() else {
+            return false;
+        };
+        let total = self.total.get();
+        // Others may have claimed more since, so that less is left.
+        let left = total.saturating_sub(self.position_after.get());
+        let members = u64::from(member.team().size());
+        let amount = self.pace.amount(left, members, now);
+        let first = slot.claim.add_more(amount);
+        self.pace.claimed(now);
+        if first >= total {
             return false;
         }
-        self.range.install(construct, from + 1, to);
-        self.open(from, from + 1);
+        self.open(first, total.min(first + amount));
         true
-    }
-
-    #[cold]
-    fn refill_range(&self, member: &'static Member) -> bool {
-        let construct = self.in_loop.get();
-        if self.amount.get() != 0 {
-            if let Some(slot) = self.slot() {
-                let first = slot.claim.add_more(self.amount.get());
-                if self.open_range(construct, first, first + self.amount.get()) {
-                    return true;
-                }
-            }
-            // All is claimed; do not ask again.
-            self.amount.set(0);
-        }
-        let team = member.team();
-        let size = team.local_size();
-        let own = member.index();
-        let stolen = (1..size).any(|offset| {
-            let victim = team.member((own + offset) % size);
-            victim
-                .share
-                .range
-                .steal(construct)
-                .is_some_and(|(from, to)| self.open_range(construct, from, to))
-        });
-        stolen || self.open_last()
-    }
-
-    /// Opens the last unit of a loop dealt in ranges, if nobody has. It is the
-    /// member's last, too.
-    fn open_last(&self) -> bool {
-        let tag = claim::Tag::of(self.in_loop.get());
-        let won = self.slot().is_some_and(|slot| slot.last.win(tag));
-        if won {
-            let last = self.total.get();
-            self.open(last, last + 1);
-            self.deal.set(kind::NONE);
-        }
-        won
     }
 
     fn next_static(&self) -> bool {
@@ -490,7 +430,7 @@ mod tests {
     proptest! {
         #[test]
         fn units_cover_the_loop(count in 1u64.., chunk in 1u64.., max in prop_oneof![
-            Just(range::UNITS_MAX), Just(claim::UNITS_MAX)
+            Just(1 << 24), Just(claim::UNITS_MAX)
         ]) {
             let chunk = chunk.min(count);
             let (total, unit) = units(count, chunk, max);
@@ -501,8 +441,8 @@ mod tests {
 
         #[test]
         fn small_chunks_of_long_loops_are_grouped(count in 1u64 << 40.., chunk in 1u64..1000) {
-            let (total, unit) = units(count, chunk, range::UNITS_MAX);
-            prop_assert!(total <= range::UNITS_MAX && total > range::UNITS_MAX / 4);
+            let (total, unit) = units(count, chunk, 1 << 24);
+            prop_assert!(total <= 1 << 24 && total > 1 << 22);
             prop_assert!((unit / chunk).is_power_of_two());
             prop_assert_eq!(total, count.div_ceil(unit));
         }

@@ -24,8 +24,6 @@ const PLACES: usize = 8;
 #[repr(align(128))]
 pub(crate) struct Slot {
     pub(crate) claim: Claim,
-    /// The last unit of a loop dealt in ranges.
-    pub(crate) last: Claim,
     /// Address of the data a `copyprivate` clause broadcasts.
     pub(crate) copy: AtomicUsize,
     pub(crate) order: Order,
@@ -73,7 +71,6 @@ impl Slot {
     pub(crate) fn new() -> Self {
         Self {
             claim: Claim::new(),
-            last: Claim::new(),
             copy: AtomicUsize::new(0),
             order: Order(std::array::from_fn(|_| Turns {
                 turn: Turn::new(),
@@ -208,7 +205,6 @@ impl Slots {
                     .pop()
                     .unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
                 slot.claim.reset(Tag::of(construct));
-                slot.last.reset(Tag::of(construct));
                 slot.order.reset(Tag::of(construct));
                 Used { slot, left: 0 }
             })
