@@ -1,5 +1,6 @@
 //! What cargo cannot do for this workspace: `cargo xtask tidy`, `cargo xtask circles`,
-//! `cargo xtask main-job`, `cargo xtask dist`, `cargo xtask site`, `cargo xtask pictures`.
+//! `cargo xtask main-job`, `cargo xtask dist`, `cargo xtask site`, `cargo xtask pictures`,
+//! `cargo xtask suites`.
 #![forbid(unsafe_code)]
 
 mod changes;
@@ -12,6 +13,7 @@ mod observers;
 mod paths;
 mod pictures;
 mod site;
+mod suites;
 mod tidy;
 mod walls;
 
@@ -77,10 +79,17 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["suites", ref more @ ..] => match suites::run(workspace(), more) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!(
                 "usage: cargo xtask tidy           look for long files, missing module docs, dead links, \
-                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging\n       cargo xtask dist [--try TREE...]   make packages, or try them in trees of Debian (names, or folders)\n       cargo xtask site   make the documentation's site (by mdbook)\n       cargo xtask pictures [NAME]...   make its pictures anew (by Chromium)"
+                 dependencies through walls,\n                                 imports in circles, decisions that their index does not name\n       cargo xtask circles [CRATE]   show the circles that are left\n       cargo xtask main-job COMMAND [ARGUMENT]...   a command of cargo, such as test, on the crates of the main job without clusters and paging\n       cargo xtask dist [--try TREE...]   make packages, or try them in trees of Debian (names, or folders)\n       cargo xtask site   make the documentation's site (by mdbook)\n       cargo xtask pictures [NAME]...   make its pictures anew (by Chromium)\n       cargo xtask suites [--timeout SECONDS] [--nodes NUMBER] DIRECTORY...   run programs on their own OpenMP runtime and on ours"
             );
             ExitCode::FAILURE
         }

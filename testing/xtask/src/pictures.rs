@@ -4,7 +4,7 @@
 //! them are of this machine, so it should be quiet. Pictures whose tools are missing are named.
 
 use crate::changes::changed;
-use crate::dist::files::{Outcome, copy, done, make_dir, read, write};
+use crate::dist::files::{Outcome, built, copy, done, make_dir, read, write};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -153,9 +153,7 @@ pub(crate) fn run(root: &Path, names: &[&str]) -> Outcome<()> {
     if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         return Err(format!("no picture is called {unknown}"));
     }
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = ["build", "--release", "--locked", "--package", "fathomp"];
-    done(Command::new(cargo).current_dir(root).args(build))?;
+    built(root)?;
     let is_asked = |picture: &&Picture| names.is_empty() || names.contains(&picture.name);
     let mut missing = Vec::new();
     for picture in PICTURES.iter().filter(is_asked) {

@@ -4,7 +4,7 @@
 //! a reference with what each command says of itself. The site has no address of the repository, so
 //! what leads to files elsewhere in it is text there.
 
-use crate::dist::files::{Outcome, copy, done, files_below, make_dir, output, read, write};
+use crate::dist::files::{Outcome, built, copy, done, files_below, make_dir, output, read, write};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -120,15 +120,7 @@ fn led(target: &str, path: &Path) -> Option<String> {
 
 /// Writes what each command says of itself, and returns their lines of the summary.
 fn reference(root: &Path, pages: &Path) -> Outcome<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    done(Command::new(cargo).current_dir(root).args([
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "fathomp",
-    ]))?;
-    let program = root.join("target/release/fathomp");
+    let program = built(root)?;
     let manuals = root.join("target/site/man");
     make_dir(&manuals)?;
     output(Command::new(&program).arg("man").arg(&manuals))?;

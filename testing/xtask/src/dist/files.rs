@@ -1,5 +1,6 @@
 //! Files and commands, with errors that are sentences.
 
+use std::env;
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,14 @@ pub(crate) fn done(command: &mut Command) -> Outcome<()> {
         return Ok(());
     }
     Err(format!("{name} failed with {status}: see above why"))
+}
+
+/// Builds the command `fathomp` and returns its path.
+pub(crate) fn built(root: &Path) -> Outcome<PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let build = ["build", "--release", "--locked", "--package", "fathomp"];
+    done(Command::new(cargo).current_dir(root).args(build))?;
+    Ok(root.join("target/release/fathomp"))
 }
 
 /// Runs a command that has to succeed, and returns what it says.
