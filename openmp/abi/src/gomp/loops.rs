@@ -306,7 +306,7 @@ macro_rules! nexts {
 
 nexts! {
     GOMP_loop_static_next => worksharing::next;
-    GOMP_loop_dynamic_next => worksharing::next_dynamic;
+    GOMP_loop_dynamic_next => worksharing::next;
     GOMP_loop_guided_next => worksharing::next;
     GOMP_loop_runtime_next => worksharing::next;
     GOMP_loop_nonmonotonic_dynamic_next => worksharing::next;
@@ -318,7 +318,7 @@ nexts! {
     GOMP_loop_ordered_guided_next => worksharing::next_ordered;
     GOMP_loop_ordered_runtime_next => worksharing::next_ordered;
     GOMP_loop_ull_static_next => worksharing::next;
-    GOMP_loop_ull_dynamic_next => worksharing::next_dynamic;
+    GOMP_loop_ull_dynamic_next => worksharing::next;
     GOMP_loop_ull_guided_next => worksharing::next;
     GOMP_loop_ull_runtime_next => worksharing::next;
     GOMP_loop_ull_nonmonotonic_dynamic_next => worksharing::next;

@@ -59,16 +59,6 @@ pub fn next(member: &'static Member) -> Option<(u64, u64)> {
     observer::hands_out(member)
 }
 
-/// The same where the schedule is probably dynamic.
-#[inline]
-pub fn next_dynamic(member: &'static Member) -> Option<(u64, u64)> {
-    let cursor = &member.share;
-    if !observer::is_there() && cursor.claims_single() {
-        return cursor.next_single_bounds();
-    }
-    next(member)
-}
-
 /// The same in a loop with an `ordered` clause.
 #[inline]
 pub fn next_ordered(member: &'static Member) -> Option<(u64, u64)> {

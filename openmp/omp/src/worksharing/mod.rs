@@ -29,8 +29,8 @@ pub(crate) use cursor::Cursor;
 pub use fixed::{Fixed, begin_fixed, end_fixed, equal_vectors, fixed};
 pub use iterations::Iterations;
 pub use loops::{
-    Chunk, SharedParts, end, end_cancel, end_nowait, next, next_dynamic, next_or_end, next_ordered,
-    next_section, start, start_with,
+    Chunk, SharedParts, end, end_cancel, end_nowait, next, next_or_end, next_ordered, next_section,
+    start, start_with,
 };
 pub use ordered::{enter as enter_ordered, leave as leave_ordered};
 pub use preset::Preset;

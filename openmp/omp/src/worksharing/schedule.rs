@@ -4,10 +4,11 @@
 //! to the program a chunk at a time; most calls only do the latter.
 //!
 //! * Static schedules need no claim: a member computes its own iterations.
-//! * Dynamic schedules add to the slot's claim word: one unit, or as many as their
-//!   [`Pace`](super::pace) says if the program does not ask for order. Either way a member gets
-//!   its units in increasing order. Compiled code relies on that where it recognises the thread
-//!   that ran the last iteration (`lastprivate`) by the last value of its loop variable.
+//! * Dynamic schedules add to the slot's claim word as many units as their
+//!   [`Pace`](super::pace::Pace) says; one in ordered loops, whose other members would wait for
+//!   their turn meanwhile. A member gets its units in increasing order. Compiled code relies on
+//!   that where it recognises the thread that ran the last iteration (`lastprivate`) by the last
+//!   value of its loop variable.
 //! * Guided schedules take a share of what is left from the claim word.
 //! * Trapezoidal schedules take the number of a chunk from it, which tells the iterations.
 //!
@@ -49,10 +50,8 @@ pub(super) mod kind {
     pub(in super::super) const GUIDED_BATCH: u32 = 6;
     /// The next unit of the node's batch, which comes from its own part of the loop.
     pub(in super::super) const PARTED_BATCH: u32 = 7;
-    /// The next unit of the claim word, which is one chunk and of which nobody asks the position.
-    pub(super) const SINGLE: u32 = 8;
     /// The next number of the claim word, which is that of a trapezoidal chunk.
-    pub(super) const TRAPEZOIDAL: u32 = 9;
+    pub(super) const TRAPEZOIDAL: u32 = 8;
 }
 
 impl Cursor {
@@ -116,11 +115,9 @@ impl Cursor {
                         false => kind::BATCH,
                     });
                 } else {
-                    let single = unit == chunk && !ordered::is_ordered(self);
-                    self.deal.set(match (monotonic, single) {
-                        (false, _) => kind::PACED,
-                        (true, true) => kind::SINGLE,
-                        (true, false) => kind::SHARED,
+                    self.deal.set(match ordered::is_ordered(self) {
+                        true => kind::SHARED,
+                        false => kind::PACED,
                     });
                     self.pace.restart();
                     self.open_unit(place.slot.claim.add(place.tag(), 1));
@@ -164,9 +161,6 @@ impl Cursor {
     pub(crate) fn next_chunk(&self, member: &'static Member) -> Option<(u64, u64)> {
         let mut at = self.at.get();
         if at == self.until.get() {
-            if self.deal.get() == kind::SINGLE {
-                return self.next_single();
-            }
             if !self.refill(member) {
                 return None;
             }
@@ -181,33 +175,6 @@ impl Cursor {
         };
         self.at.set(to);
         Some((at, to))
-    }
-
-    /// Whether the member's next chunk is a claim of its own, and none is left of the last one.
-    #[inline]
-    pub(super) fn claims_single(&self) -> bool {
-        self.deal.get() == kind::SINGLE && self.at.get() == self.until.get()
-    }
-
-    /// Loop bounds of such a chunk.
-    #[inline]
-    pub(super) fn next_single_bounds(&self) -> Option<(u64, u64)> {
-        let (from, to) = self.next_single()?;
-        Some(self.iterations().bounds(from, to))
-    }
-
-    /// The next chunk where each claim is one: handed out as it is claimed, since other members
-    /// wait for the claim word meanwhile.
-    #[inline]
-    fn next_single(&self) -> Option<(u64, u64)> {
-        let unit = self.slot()?.claim.add_more(1);
-        if unit >= self.total.get() {
-            self.deal.set(kind::NONE);
-            return None;
-        }
-        let (count, chunk) = (self.count(), self.chunk.get());
-        let from = unit * chunk;
-        Some((from, from + chunk.min(count - from)))
     }
 
     /// Claims more iterations, if there are any.
