@@ -4,7 +4,7 @@
 use fathomp_access_trace::{Accesses, Permit, Permits};
 use fathomp_protocols::{Access, Content, PageRange, PageSet, Protection, Version};
 use fathomp_types::{NodeId, PageId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Content as it arrives: only its size.
 pub(crate) type Size = u32;
@@ -28,6 +28,8 @@ pub(crate) struct Memory {
     page_bytes: u32,
     diff_bytes_max: u32,
     permits: Permits,
+    /// Pages that a thread here has accessed, or whose content has come from elsewhere.
+    touched: HashSet<PageId>,
     twins: HashMap<PageId, Twin>,
     /// Pages with a twin that may be written without a fault; some may have been
     /// taken away since.
@@ -45,6 +47,7 @@ impl Memory {
             page_bytes: accesses.page_bytes,
             diff_bytes_max: accesses.diff_bytes_max(),
             permits: Permits::default(),
+            touched: HashSet::new(),
             twins: HashMap::new(),
             unwatched: Vec::new(),
             diffs: HashMap::new(),
@@ -66,6 +69,11 @@ impl Memory {
     /// True if a thread may do that without a fault.
     pub(crate) fn permits(&self, page: PageId, access: Access) -> bool {
         self.permits.of(page).allows(access)
+    }
+
+    /// A thread accesses a page, or its content has come.
+    pub(crate) fn touch(&mut self, page: PageId) {
+        self.touched.insert(page);
     }
 
     /// A thread writes a page that it may write, in whose diff that will be so many
@@ -162,6 +170,7 @@ impl Memory {
     /// Bytes of content that a message carries; none if it is not there.
     pub(crate) fn content_bytes(&self, content: Content) -> Option<u32> {
         match content {
+            Content::Fresh(page) if !self.touched.contains(&page) => Some(0),
             Content::Page(_) | Content::Fresh(_) => Some(self.page_bytes),
             Content::Twin(page) => self.twins.get(&page).map(|_| self.page_bytes),
             Content::Diff(page) => self.diffs.get(&page).copied(),
@@ -183,6 +192,17 @@ mod tests {
 
     fn range(first: u32, pages: u32) -> PageRange {
         PageRange::new(PageId(first), pages).unwrap()
+    }
+
+    #[test]
+    fn an_untouched_page_has_no_content() {
+        let mut memory = Memory::of_pages_as(&Accesses::default());
+        let bytes =
+            |memory: &Memory, of: fn(PageId) -> Content| memory.content_bytes(of(PageId(3)));
+        assert_eq!(bytes(&memory, Content::Fresh), Some(0));
+        assert_eq!(bytes(&memory, Content::Page), Some(4096));
+        memory.touch(PageId(3));
+        assert_eq!(bytes(&memory, Content::Fresh), Some(4096));
     }
 
     #[test]

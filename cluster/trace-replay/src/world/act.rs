@@ -280,11 +280,14 @@ impl Machine for NodeMachine<'_, '_> {
     fn install(
         &mut self,
         page: PageId,
-        _: Size,
+        bytes: Size,
         twinned: bool,
         _: &dyn Protocol<Size>,
     ) -> Result<(), Failure> {
         self.tally.add(DsmCount::PagesFetched, 1);
+        if bytes > 0 {
+            self.memory().touch(page);
+        }
         if twinned {
             self.takes(self.world.setting.costs.twin_ns);
             self.memory().twin(page);
@@ -297,6 +300,7 @@ impl Machine for NodeMachine<'_, '_> {
             self.memory().keep(page, version, bytes);
         }
         self.tally.add(DsmCount::DiffsApplied, 1);
+        self.memory().touch(page);
         let apply_ns = self.world.setting.costs.apply_ns;
         self.takes(Costs::of_diffs(apply_ns, 1, bytes));
         Ok(())

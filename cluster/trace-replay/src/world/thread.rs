@@ -145,6 +145,7 @@ impl World<'_> {
             if !node.memory.permits(page, run.access) {
                 return self.touch(thread, page, run.access, now_ns);
             }
+            node.memory.touch(page);
             if run.access == Access::Write {
                 node.memory.write(page, run.diff_bytes);
             }

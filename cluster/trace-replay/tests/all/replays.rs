@@ -230,6 +230,31 @@ fn threads_of_one_node_share_its_pages() {
     }
 }
 
+/// Node 1 writes pages that node 0, their home, has never touched, and then again.
+#[test]
+fn an_untouched_page_moves_without_content_to_who_writes_it_first() {
+    let worker = |pages| {
+        let own: Vec<_> = (pages > 0)
+            .then(|| write(0, pages, 520))
+            .into_iter()
+            .collect();
+        let ends = [End::Barrier, End::Barrier, End::Exit];
+        let rounds: Vec<_> = ends.iter().map(|end| (&own[..], 0, *end)).collect();
+        thread(&rounds)
+    };
+    let sent = |sharing, pages| {
+        let accesses = program(pages, vec![worker(0), worker(pages)]);
+        replay(&accesses, &setting(2, sharing)).unwrap().all()
+    };
+    let moved = sent(HOME, 4);
+    assert!(moved.counts[DsmCount::BytesSent] < 4096, "{moved:?}");
+    assert_eq!(moved.counts[DsmCount::DiffsMade], 0);
+    // As published, pages stay where they are, and their zeros are sent.
+    let stays = sent(PLAIN, 4);
+    assert!(stays.counts[DsmCount::BytesSent] > 4 * 4096, "{stays:?}");
+    assert!(stays.counts[DsmCount::DiffsMade] >= 8, "{stays:?}");
+}
+
 #[test]
 fn homes_where_pages_are_written_save_messages() {
     let worker = |number: u32| {
