@@ -34,6 +34,7 @@ const WIRES: [(&str, f64, f64, Prices); 2] = [
             diff_to_home_us: 120.0,
             ours: true,
             barrier_us: Some(270.0),
+            fetch_at_work_us: None,
         },
     ),
     (
@@ -47,6 +48,7 @@ const WIRES: [(&str, f64, f64, Prices); 2] = [
             diff_to_home_us: 20.0,
             ours: true,
             barrier_us: Some(20.0),
+            fetch_at_work_us: None,
         },
     ),
 ];

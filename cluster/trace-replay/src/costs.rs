@@ -22,6 +22,8 @@ pub struct Prices {
     pub ours: bool,
     /// A barrier of two nodes, if that was measured.
     pub barrier_us: Option<f64>,
+    /// A page fetched from a home whose thread computes, if that was measured.
+    pub fetch_at_work_us: Option<f64>,
 }
 
 /// Bytes of a page; of a half-full diff in the encoding of word and value, which is what
@@ -45,6 +47,8 @@ pub struct Costs {
     pub message_ns: u64,
     /// What it takes longer if there are pages or diffs in it.
     pub content_ns: u64,
+    /// A message waits so long for a node none of whose threads waits.
+    pub wake_ns: u64,
     /// A diff is made, if it is half full.
     pub diff_ns: u64,
     /// A diff is put in, if it is half full.
@@ -103,6 +107,7 @@ impl Costs {
             twin_ns: ns(prices.remote_write_us - prices.local_write_us),
             message_ns: ns(message_us),
             content_ns: ns(of_messages_us - 2.0 * message_us),
+            wake_ns: ns(prices.fetch_at_work_us.unwrap_or(0.0) - prices.fetch_us),
             diff_ns: ns(of_diff_us / 2.0),
             apply_ns: ns(of_diff_us / 2.0),
         }
@@ -130,6 +135,7 @@ mod tests {
             diff_to_home_us: 120.0,
             ours: false,
             barrier_us: None,
+            fetch_at_work_us: None,
         };
         let costs = Costs::from_prices(&prices, &net);
         let fetch_us = costs.trap_ns + 2 * costs.message_ns;
@@ -150,10 +156,12 @@ mod tests {
             diff_to_home_us: 35.68,
             ours: true,
             barrier_us: Some(146.0),
+            fetch_at_work_us: Some(240.0),
         };
         let costs = Costs::from_prices(&prices, &net);
         assert_eq!((costs.diff_ns, costs.apply_ns), (5000, 5000));
         assert_eq!((costs.message_ns, costs.content_ns), (7000, 25_040));
+        assert_eq!(costs.wake_ns, 30_000);
         assert_eq!(
             Costs::of_diffs(costs.diff_ns, 2, 2 * Diff::BYTES_OF_HALF as u32),
             10_000
@@ -179,6 +187,7 @@ mod tests {
             diff_to_home_us: 0.0,
             ours: false,
             barrier_us: None,
+            fetch_at_work_us: Some(0.5),
         };
         let costs = Costs::from_prices(&prices, &Net::new(100.0, 1.0).unwrap());
         let free = Costs {

@@ -224,11 +224,17 @@ impl<'a> World<'a> {
             match event {
                 Event::Run(thread) => self.go_on(thread, now_ns)?,
                 Event::Arrive { from, to, parcel } => {
+                    let wake_ns = self.setting.costs.wake_ns;
+                    let sleeps = wake_ns > 0 && from != to && self.computes(to);
                     let node = &mut self.nodes[usize::from(to.0)];
-                    if node.busy {
-                        node.waiting.push_back((from, parcel));
-                    } else {
+                    if !node.busy && !sleeps {
                         self.handle(from, to, parcel, now_ns)?;
+                        continue;
+                    }
+                    node.waiting.push_back((from, parcel));
+                    if !std::mem::replace(&mut node.busy, true) {
+                        let awake_ns = now_ns.saturating_add(wake_ns);
+                        self.queue.push(awake_ns, Event::Free(to));
                     }
                 }
                 Event::Free(at) => {
@@ -241,6 +247,12 @@ impl<'a> World<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether no thread of a node waits, so that none looks for messages.
+    fn computes(&self, at: NodeId) -> bool {
+        let threads = self.nodes[usize::from(at.0)].threads.clone();
+        self.runners[threads].iter().all(Runner::computes)
     }
 
     /// A node begins with a message.

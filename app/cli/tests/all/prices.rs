@@ -111,6 +111,7 @@ fn calibration_of_nodes_prices_predictions() {
     let row = &cluster["measured"]["synchronisation"][0];
     assert_eq!(row["nodes"], 2);
     assert!(row["barrier_us"]["median"].as_f64().unwrap() >= 200.0);
+    assert!(row["fetch_at_work_us"]["median"].as_f64().unwrap() >= 400.0);
 
     let counts = "threads,sequential_s,local_write_faults,remote_write_faults,fetch_faults,diffs_to_home\n2,1,0,0,1000,0\n";
     fs::write(directory.path().join("counts.csv"), counts).unwrap();

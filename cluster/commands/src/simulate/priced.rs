@@ -74,6 +74,7 @@ impl Priced {
             },
             ours: cluster.measured.is_some(),
             barrier_us: measured(cluster, |row| Some(row.barrier_us)),
+            fetch_at_work_us: measured(cluster, |row| row.fetch_at_work_us),
         };
         Ok(Self {
             sharing,

@@ -49,6 +49,7 @@ fn summary(latency_us: f64, mb_per_s: f64, chunks: &[u64], array: u64, nodes: &[
             diff_to_home_us,
             ours: false,
             barrier_us: None,
+            fetch_at_work_us: None,
         };
         Way {
             name: protocol.name().to_owned(),

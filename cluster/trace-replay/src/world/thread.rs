@@ -94,6 +94,11 @@ impl Runner {
         }
     }
 
+    /// Whether it runs; one that has ended waits.
+    pub(super) fn computes(&self) -> bool {
+        self.at == At::Work && self.exit_ns.is_none()
+    }
+
     pub(super) fn is_at_barrier(&self) -> bool {
         self.at == At::Barrier
     }

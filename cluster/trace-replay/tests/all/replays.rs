@@ -95,6 +95,25 @@ fn what_nodes_do_costs_what_it_costs() {
 }
 
 #[test]
+fn a_home_that_computes_answers_later() {
+    let reads = |home_works_ns| {
+        let accesses = program(
+            1,
+            vec![
+                thread(&[(&[], home_works_ns, End::Barrier), (&[], 0, End::Exit)]),
+                thread(&[(&[read(0, 1)], 0, End::Barrier), (&[], 0, End::Exit)]),
+            ],
+        );
+        let mut cluster = setting(2, PLAIN);
+        cluster.costs.wake_ns = 30_000;
+        let outcome = replay(&accesses, &cluster).unwrap();
+        outcome.nodes[1].counts[DsmCount::FaultTicks]
+    };
+    let (waits_ns, works_ns) = (reads(0), reads(10_000_000));
+    assert_eq!(works_ns, waits_ns + 30_000);
+}
+
+#[test]
 fn homes_serve_one_after_the_other() {
     // Three nodes ask node 0 for a page each, at the same time.
     let reader = |page| thread(&[(&[read(page, 1)][..], 0, End::Exit)]);

@@ -36,6 +36,9 @@ pub struct Synchronisation {
     pub nodes: u32,
     /// A barrier.
     pub barrier_us: Priced,
+    /// A page fetched while the thread of its home computes; not by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetch_at_work_us: Option<Priced>,
     /// What was measured of many at one place; not by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowd: Option<Crowd>,

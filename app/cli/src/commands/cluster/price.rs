@@ -297,6 +297,7 @@ fn row(nodes: u16, runs: &[Sync]) -> Result<Synchronisation, ClusterError> {
     Ok(Synchronisation {
         nodes: nodes.into(),
         barrier_us: price(runs, "the time of a barrier", |run| &run.barrier_ns)?,
+        fetch_at_work_us: difference(runs, |run| &run.at_work_ns),
         crowd: half_diff_us.map(|price| Crowd {
             half_diff_us: Some(price),
         }),

@@ -208,6 +208,7 @@ fn measured() -> Cluster {
             synchronisation: vec![Synchronisation {
                 nodes: 2,
                 barrier_us: price(150.0),
+                fetch_at_work_us: None,
                 crowd: None,
             }],
         }),
