@@ -19,11 +19,11 @@ impl SpinPolicy {
     /// Polls done back to back before each poll is preceded by a pause: a
     /// hand-off between cores takes less time than a pause.
     const EAGER: u32 = 48;
-    /// From here on, about ten microseconds, the processor is offered to
-    /// others every [`SpinPolicy::OFFER`] polls: the thread that is waited for may
-    /// be one that other programs keep from running.
-    const POLLS_BEFORE_OFFERS: u32 = 512;
-    const OFFER: u32 = 16;
+    /// From here on, about forty microseconds, the processor is offered to others, each time after
+    /// twice as many polls: the thread that is waited for may be one that other programs keep from
+    /// running. Seldom, because the kernel takes each offer for the rest of a time slice, which
+    /// programs of the least priority get, too.
+    const POLLS_BEFORE_OFFERS: u32 = 2048;
     /// At this poll of every so many, behind the eager ones, a wait counts as one that lasts:
     /// again and again, since what it waits for may have let it do something else.
     const LASTS: u32 = Self::EAGER + 4;
@@ -65,7 +65,7 @@ impl SpinPolicy {
     #[inline]
     fn rest(self, poll: u32) {
         if self.0 & Self::CROWDED != 0
-            || (poll >= Self::POLLS_BEFORE_OFFERS && poll.is_multiple_of(Self::OFFER))
+            || (poll >= Self::POLLS_BEFORE_OFFERS && poll.is_power_of_two())
         {
             waits_long();
             yield_now();
