@@ -198,9 +198,11 @@ fn what_one_machine_alone_can_do_is_refused_by_name() {
     one.refused(2, "hosts with several nodes");
 }
 
-/// What replays of a recording count on each node.
+/// What replays of a recording count on each node. Pages stay at their homes: otherwise the node that
+/// writes an untouched page first becomes its home, and recorded times tell which that is.
 fn counts(directory: &Path, recording: &str) -> Vec<[u64; 7]> {
-    let line = format!("--json simulate {recording} --nodes 3 --per-node --net 20,1000");
+    let line =
+        format!("--json simulate {recording} --nodes 3 --per-node --net 20,1000 --dsm-plain");
     let json = run(directory, &line).succeeded().json();
     let each = json["points"][0]["each"].as_array().unwrap().clone();
     let names = [
