@@ -152,12 +152,17 @@ struct Suite {
 impl Suite {
     /// Runs each program of a folder on its own runtime and on ours.
     fn run(folder: &Path, runtimes: &[Runtime; 2]) -> Outcome<Self> {
+        let programs = programs(folder)?;
+        if programs.is_empty() {
+            let folder = folder.display();
+            return Err(format!("{folder} has no programs: build some into it"));
+        }
         let name = folder.file_name().unwrap_or_default();
         let mut suite = Self {
             name: name.display().to_string(),
             ..Self::default()
         };
-        for program in programs(folder)? {
+        for program in programs {
             let runs = [runtimes[0].run(&program)?, runtimes[1].run(&program)?];
             suite.programs += 1;
             for (count, run) in suite.passed.iter_mut().zip(&runs) {
@@ -297,6 +302,18 @@ mod tests {
             ("two", "exit 1"),
         ]);
         assert_eq!(found, "| suite | | 2 | 1 | 1 |  |\n");
+    }
+
+    #[test]
+    fn a_folder_without_programs_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&folder.path().join("data"), "").unwrap();
+        let runtimes = [vec![], vec![]].map(|launcher| Runtime {
+            launcher,
+            timeout: Duration::from_secs(20),
+        });
+        let refused = Suite::run(folder.path(), &runtimes).err().unwrap();
+        assert!(refused.contains("has no programs"), "{refused}");
     }
 
     #[test]
