@@ -19,7 +19,7 @@ use std::time::Duration;
 const USAGE: &str = "usage: cargo xtask suites [--timeout SECONDS] [--nodes NUMBER] DIRECTORY...";
 /// How often a program that passes on one runtime alone is run again on both.
 const REPEATS: usize = 3;
-/// What is kept of a program's standard error.
+/// Bytes that are kept of the end of a program's standard error.
 const STDERR_BYTES: usize = 4 << 10;
 
 /// What the caller asks for.
