@@ -202,6 +202,7 @@ impl<'a> World<'a> {
                 outcomes: vec![NodeOutcome::default(); regions.count()],
             });
         }
+        let least = Least::new(runners.iter().map(|r| r.node), accesses.page_bytes);
         Ok(Self {
             accesses,
             setting,
@@ -211,7 +212,7 @@ impl<'a> World<'a> {
             queue: Queue::default(),
             regions,
             desk: Desk::default(),
-            least: Least::new(usize::from(setting.nodes), accesses.page_bytes),
+            least,
             bytes: Vec::new(),
         })
     }

@@ -57,6 +57,7 @@ impl World<'_> {
         if !self.desk.arrive(epoch, self.setting.nodes) {
             return;
         }
+        self.least.all_have_come();
         let bytes = PASSED_BYTES.saturating_add(self.order_bytes());
         for node in (1..self.setting.nodes).map(NodeId) {
             self.post(DESK, node, Parcel::Passed, bytes, clock_ns);

@@ -140,7 +140,7 @@ impl World<'_> {
             runner.accesses = runs.iter().map(|run| u64::from(run.pages.len())).sum();
             let reads = runs.iter().filter(|run| run.access == Access::Read);
             let least = &mut self.least;
-            let comes: u64 = reads.map(|run| least.reads(runner.node, run.pages)).sum();
+            let comes: u64 = reads.map(|run| least.reads(thread, run.pages)).sum();
             let outcome = node.outcome();
             outcome.work_ns += step.work_ns;
             outcome.least_bytes += comes;
@@ -168,7 +168,7 @@ impl World<'_> {
             return Ok(());
         }
         for run in runs.iter().filter(|run| run.access == Access::Write) {
-            self.least.wrote(runner.node, run.pages, run.diff_bytes);
+            self.least.wrote(thread, run.pages, run.diff_bytes);
         }
         self.end_interval(thread, step.end, now_ns)
     }
@@ -251,9 +251,13 @@ impl World<'_> {
         let mut tally = Tally::default();
         match operation {
             Operation::Acquire(_) => tally.add(DsmCount::Locks, 1),
-            Operation::Flush => tally.add(DsmCount::Flushes, 1),
+            Operation::Flush => {
+                self.least.flushes(thread);
+                tally.add(DsmCount::Flushes, 1);
+            }
+            Operation::Release(lock) => self.least.releases(thread, lock),
             // A barrier counts when it is left.
-            Operation::Barrier | Operation::TryAcquire(_) | Operation::Release(_) => {}
+            Operation::Barrier | Operation::TryAcquire(_) => {}
             // Of loops that wait, which are recorded as flushes.
             Operation::ReleaseFlush | Operation::AcquireFlush => {}
             // Recordings of accesses know no such.
@@ -293,10 +297,18 @@ impl World<'_> {
             runner.step += 1;
             runner.begun = false;
             match end {
-                Some(End::Acquire(_)) => runner.locks += 1,
+                Some(End::Acquire(lock)) => {
+                    runner.locks += 1;
+                    self.least.acquired(thread, LockId(lock));
+                }
                 Some(End::Release(_)) => runner.locks = runner.locks.saturating_sub(1),
                 _ => {}
             }
+        }
+        match at {
+            At::Flush => self.least.flushed(thread),
+            At::Barrier => self.least.leaves(thread),
+            At::Work | At::Fault | At::Lock | At::Cell => {}
         }
         if let (At::Flush, Some(End::Put(cell, value))) = (at, end) {
             self.tell_desk(thread, cell, Wish::Put(value), clock_ns);

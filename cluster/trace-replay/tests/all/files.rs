@@ -209,21 +209,27 @@ proptest! {
         }
     }
 
-    /// Programs with barriers and a lock end, on any number of nodes.
+    /// Programs with barriers, a lock and flushes end, on any number of nodes, also if threads
+    /// read what others write at the same time.
     #[test]
     fn programs_that_end_are_replayed(
-        threads in prop::collection::vec(prop::collection::vec((runs(), 0..5000_u64, any::<bool>()), 3), 1..6),
+        threads in prop::collection::vec(prop::collection::vec((runs(), 0..5000_u64, 0..3_u8), 3), 1..6),
         nodes in 1..6_u16,
     ) {
         let threads = threads.iter().map(|rounds| {
             let mut intervals: Vec<(&[Run], u64, End)> = Vec::new();
-            for (runs, work_ns, locked) in rounds {
-                if *locked {
-                    intervals.push((&[], 0, End::Acquire(1)));
-                    intervals.push((runs, *work_ns, End::Release(1)));
-                    intervals.push((&[], 0, End::Barrier));
-                } else {
-                    intervals.push((runs, *work_ns, End::Barrier));
+            for (runs, work_ns, kind) in rounds {
+                match kind {
+                    0 => {
+                        intervals.push((&[], 0, End::Acquire(1)));
+                        intervals.push((runs, *work_ns, End::Release(1)));
+                        intervals.push((runs, 0, End::Barrier));
+                    }
+                    1 => {
+                        intervals.push((runs, *work_ns, End::Flush));
+                        intervals.push((runs, *work_ns, End::Barrier));
+                    }
+                    _ => intervals.push((runs, *work_ns, End::Barrier)),
                 }
             }
             intervals.push((&[], 0, End::Exit));

@@ -52,6 +52,37 @@ fn what_another_node_changed_has_to_come_whatever_the_protocol() {
     assert_eq!(alone.all().least_bytes, 0);
 }
 
+/// Node 1 has fetched page 20 ahead, without content, when node 0 writes it.
+#[test]
+fn what_another_node_changes_at_the_same_time_need_not_come_yet() {
+    let accesses = program(
+        48,
+        vec![
+            thread(&[
+                (&[], 0, End::Barrier),
+                (&[write(20, 1, 3000)], 0, End::Barrier),
+                (&[], 0, End::Exit),
+            ]),
+            thread(&[
+                (&[read(13, 5)], 0, End::Barrier),
+                (&[read(20, 1)], 0, End::Barrier),
+                (&[read(20, 1)], 0, End::Exit),
+            ]),
+        ],
+    );
+    for (reads, least) in [(3, 3000), (2, 0)] {
+        let mut accesses = accesses.clone();
+        if reads == 2 {
+            accesses.threads[1].sets[2].clear();
+        }
+        for sharing in [HOME, PLAIN, HOMELESS] {
+            let all = replay(&accesses, &setting(2, sharing)).unwrap().all();
+            assert_eq!(all.least_bytes, least, "{sharing:?}");
+            assert!(least <= all.counts[DsmCount::BytesSent], "{sharing:?}");
+        }
+    }
+}
+
 #[test]
 fn a_fetch_takes_two_latencies_and_its_bytes() {
     let alone = |pages| {
