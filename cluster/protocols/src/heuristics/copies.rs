@@ -85,13 +85,17 @@ impl CopyHistory {
     /// A barrier tells that the page was written in the epoch that is over. A program without a
     /// data race does not read what another node has written since the last barrier: a copy that
     /// was fetched ahead of time in that epoch was of no use.
-    /// True if a copy became invalid that was of use, as far as is known.
-    fn told_at_barrier(&mut self, epoch: u32) -> bool {
-        if self.dropped && self.came_ahead(epoch) {
+    /// Returns whether the copy that became invalid was of use, as far as is known; none if no copy
+    /// did.
+    fn told_at_barrier(&mut self, epoch: u32) -> Option<bool> {
+        if !self.dropped {
+            return None;
+        }
+        if self.came_ahead(epoch) {
             self.dropped = false;
             self.unwanted = true;
         }
-        self.dropped
+        Some(self.dropped)
     }
 
     /// Whether fetching it ahead of time was of no use the last time. One phase writes here and
@@ -105,11 +109,13 @@ impl HistoryPredictor {
     /// A barrier tells that a page was written, and copies here are invalid by now.
     pub(super) fn was_told_at_barrier(&mut self, page: PageId, epoch: u32) {
         let history = self.pages.entry(page);
-        if history.copy.told_at_barrier(epoch) {
-            self.was_dropped(page, epoch);
-        } else if history.copy.is_unwanted() {
+        let Some(was_of_use) = history.copy.told_at_barrier(epoch) else {
+            return;
+        };
+        if !was_of_use {
             history.refetch.unwanted();
         }
+        self.was_dropped(page, epoch);
     }
 
     /// `page`, and what is worth fetching with it.

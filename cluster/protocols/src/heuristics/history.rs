@@ -113,7 +113,9 @@ impl Heuristic for HistoryPredictor {
 
     fn on_arrival(&mut self, arrival: &Arrival, view: &dyn View) -> bool {
         let history = self.pages.entry(arrival.page);
-        history.refetch.arrived(view.epoch());
+        history
+            .refetch
+            .arrived(view.epoch(), arrival.wanted.is_some());
         let expected = history.copy.arrived(arrival, view.epoch(), view.interval());
         expected && self.limits.predicts(Predictor::WrittenCopies)
     }
