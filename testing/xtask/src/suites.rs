@@ -19,6 +19,8 @@ use std::time::Duration;
 const USAGE: &str = "usage: cargo xtask suites [--timeout SECONDS] [--nodes NUMBER] DIRECTORY...";
 /// How often a program that passes on one runtime alone is run again on both.
 const REPEATS: usize = 3;
+/// After how many programs standard error tells how far the command is.
+const PROGRESS: usize = 20;
 /// Bytes that are kept of the end of a program's standard error.
 const STDERR_BYTES: usize = 4 << 10;
 
@@ -162,8 +164,11 @@ impl Suite {
             name: name.display().to_string(),
             ..Self::default()
         };
-        for program in programs {
-            let runs = [runtimes[0].run(&program)?, runtimes[1].run(&program)?];
+        for (number, program) in programs.iter().enumerate() {
+            if number % PROGRESS == 0 {
+                eprintln!("{}: {number} of {} programs", suite.name, programs.len());
+            }
+            let runs = [runtimes[0].run(program)?, runtimes[1].run(program)?];
             suite.programs += 1;
             for (count, run) in suite.passed.iter_mut().zip(&runs) {
                 *count += usize::from(run.passed());
@@ -178,7 +183,7 @@ impl Suite {
                         .display()
                         .to_string(),
                     failure: runs[1 - side].describe(),
-                    again: [runtimes[0].passes(&program)?, runtimes[1].passes(&program)?],
+                    again: [runtimes[0].passes(program)?, runtimes[1].passes(program)?],
                 });
             }
         }
