@@ -26,7 +26,9 @@ struct Change {
     bytes: u32,
 }
 
-/// Changes that happened before a point of a thread.
+/// Changes that happened before a point of a thread: a vector clock of threads. Unlike
+/// [`fathomp_protocols::VectorClock`] it has no entries for what a barrier ordered, so that a
+/// barrier of thousands of threads costs each of them nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     /// All up to this number, by whatever thread: those before the last barrier.
@@ -36,16 +38,14 @@ struct Known {
 }
 
 impl Known {
-    fn has(&self, change: &Change) -> bool {
-        let of_thread = self.of.get(&change.thread).copied().unwrap_or(0);
-        change.number <= self.all.max(of_thread)
+    /// Whether a thread's change of this number is among them.
+    fn has(&self, thread: usize, number: u64) -> bool {
+        number <= self.all || self.of.get(&thread).is_some_and(|last| number <= *last)
     }
 
     fn has_all_of(&self, other: &Self) -> bool {
-        let has = |(thread, number): (&usize, &u64)| {
-            *number <= self.all.max(self.of.get(thread).copied().unwrap_or(0))
-        };
-        self.all >= other.all && other.of.iter().all(has)
+        let mut further = other.of.iter();
+        self.all >= other.all && further.all(|(thread, number)| self.has(*thread, *number))
     }
 
     fn learn(&mut self, other: &Self) {
@@ -120,8 +120,10 @@ impl Least {
                 continue;
             };
             let before = read.entry(page).or_default();
-            let is_news =
-                |change: &&Change| change.node != *node && known.has(change) && !before.has(change);
+            let is_news = |change: &&Change| {
+                let (thread, number) = (change.thread, change.number);
+                change.node != *node && known.has(thread, number) && !before.has(thread, number)
+            };
             let news = changes.iter().filter(is_news).map(|change| change.bytes);
             bytes += u64::from(news.max().unwrap_or(0).min(self.page_bytes));
             if known.has_all_of(before) {

@@ -23,7 +23,7 @@ const FETCHES_MAX: u8 = 64;
 /// So many times as often as before, if it is missed when it is left out.
 const FETCHES_GROWTH: u8 = 4;
 
-/// What is known of the epochs in which a page is wanted.
+/// After how many epochs a page was wanted, and how often to fetch it again on that evidence.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
     /// How many times it will be fetched again before it is left out.
